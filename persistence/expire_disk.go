@@ -3,11 +3,11 @@ package persistence
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
@@ -22,12 +22,12 @@ import (
 // listSweeper is the position of the cycle in the index. It is guarded by the
 // mutex of the sweeper.
 type listSweeper struct {
-	done   [][]byte    // keys of lists that were worked off
-	moved  expiryLists // entries of theirs that are not due
-	lsn    uint64      // what the journal must have got to before they go
-	logged bool        // the error of the last cycle was logged
-	phys   []uint32    // physical database of each logical one
-	at     int         // of phys, with which the next cycle begins
+	done   [][]byte     // keys of lists that were worked off
+	moved  expiry.Lists // entries of theirs that are not due
+	lsn    uint64       // what the journal must have got to before they go
+	logged bool         // the error of the last cycle was logged
+	phys   []uint32     // physical database of each logical one
+	at     int          // of phys, with which the next cycle begins
 }
 
 const (
@@ -68,7 +68,7 @@ func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost
 		}
 		w.at = (w.at + 1) % len(w.phys)
 		cost += costOfClock
-		due, mark := s.expiries.due(w.phys[w.at], now)
+		due, mark := s.expiries.Due(w.phys[w.at], now)
 		if !due {
 			continue
 		}
@@ -93,7 +93,7 @@ func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark ui
 		}
 		cost += costOfList
 		if key == nil {
-			s.expiries.set(phys, at, mark)
+			s.expiries.Set(phys, at, mark)
 			return expired, cost, nil
 		}
 		entries, from = list, append(append(from[:0], key...), 0)
@@ -107,27 +107,11 @@ func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark ui
 	return expired, cost, nil
 }
 
-// nextList reads the next list from a key on, if it is due. Otherwise key is
-// nil and at is the time of the list, or the one that stands for no list.
+// nextList is expiry.Next of the instance of Pebble that there is.
 func (s *Store) nextList(phys uint32, from []byte, dst []format.Expiring, now int64) (key []byte, at int64, list []format.Expiring, err error) {
 	s.disk.RLock()
 	defer s.disk.RUnlock()
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: from, UpperBound: format.AppendPhysBound(nil, format.PrefixExpiry, uint64(phys)+1)})
-	if err != nil {
-		return nil, 0, nil, fmt.Errorf("read expiries: %w", err)
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	if !it.First() {
-		return nil, math.MaxInt64, nil, it.Error()
-	}
-	if _, at, _, err = format.SplitExpiryKey(it.Key()); err != nil || at > now {
-		return nil, at, nil, err
-	}
-	if dst, err = format.DecodeExpiring(dst, it.Value()); err != nil {
-		return nil, 0, nil, err
-	}
-	return append([]byte(nil), it.Key()...), at, dst, nil
+	return expiry.Next(s.db, phys, from, dst, now)
 }
 
 // sweepEntries deletes the keys of a list that are due, and reschedules the
@@ -136,7 +120,7 @@ func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64,
 	due := list[:0]
 	for _, e := range list {
 		if expire := at + int64(e.Ticks)*format.ExpiryTick; expire > now {
-			w.moved.add(now, phys, e.Hash, expire)
+			w.moved.Add(now, phys, e.Hash, expire)
 			cost += costOfMoved
 			continue
 		}
@@ -208,11 +192,11 @@ func (s *Store) expireInMemory(w *listSweeper, t *keyspace.Table, db int, hash u
 			i++
 		case t.Expire(meta) > now:
 			if t.Indexed(meta) {
-				w.moved.add(now, t.Phys, hash, t.Expire(meta))
+				w.moved.Add(now, t.Phys, hash, t.Expire(meta))
 			}
 			i++
 		case s.keepsExpired():
-			w.moved.add(now, t.Phys, hash, now+leaderDelay)
+			w.moved.Add(now, t.Phys, hash, now+leaderDelay)
 			i++
 		default:
 			s.expireSlot(t, db, i) // another slot may be here now
@@ -242,9 +226,9 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *keyspace.Tab
 			return expired, err
 		case h.Expire == 0:
 		case h.Expire > now:
-			w.moved.add(now, t.Phys, hash, h.Expire)
+			w.moved.Add(now, t.Phys, hash, h.Expire)
 		case s.keepsExpired():
-			w.moved.add(now, t.Phys, hash, now+leaderDelay)
+			w.moved.Add(now, t.Phys, hash, now+leaderDelay)
 		default:
 			s.expireCold(t, db, hash, key, h.Paged)
 			expired++
@@ -286,14 +270,14 @@ func (s *Store) retireLists(w *listSweeper) error {
 		}
 	}
 	moved := w.moved // kept for another attempt
-	written, err := moved.write(s, b)
+	written, err := moved.Write(b, &s.keys)
 	if err == nil {
 		err = s.apply(b, pebble.NoSync)
 	}
 	if err != nil {
 		return fmt.Errorf("remove expiries: %w", err)
 	}
-	s.expiries.note(written)
-	w.done, w.moved = w.done[:0], expiryLists{}
+	s.expiries.Note(written)
+	w.done, w.moved = w.done[:0], expiry.Lists{}
 	return nil
 }

@@ -45,11 +45,16 @@ func cycles(t testing.TB, s *Store, now int64, n int) (expired int) {
 	return expired
 }
 
-// indexed are the entries of the index: for each physical database and hash the
-// earliest time.
-func indexed(t testing.TB, s *Store) (entries map[expiryList]int64, lists int) {
+// entry is what the index has of a key.
+type entry struct {
+	phys uint32
+	hash uint64
+}
+
+// indexed are the entries of the index with the earliest time of each.
+func indexed(t testing.TB, s *Store) (entries map[entry]int64, lists int) {
 	t.Helper()
-	entries = map[expiryList]int64{} // at is the hash
+	entries = map[entry]int64{}
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: format.AppendGroup(nil, format.PrefixExpiry), UpperBound: format.AppendGroupEnd(nil, format.PrefixExpiry)})
 	if err != nil {
@@ -74,7 +79,7 @@ func indexed(t testing.TB, s *Store) (entries map[expiryList]int64, lists int) {
 			t.Errorf("list at %d is not in the order of hashes", at)
 		}
 		for _, e := range list {
-			k := expiryList{phys, int64(e.Hash)}
+			k := entry{phys, e.Hash}
 			if old, ok := entries[k]; !ok || at < old {
 				entries[k] = at
 			}
@@ -131,38 +136,12 @@ func checkIndex(t testing.TB, s *Store) {
 			t.Fatal(err)
 		}
 		expire := expiryOnDisk(s, phys, hash, key, h.Expire)
-		if at, ok := entries[expiryList{phys, int64(hash)}]; expire != 0 && (!ok || at > max(expire, s.opts.Now())+format.ExpiryTick) {
+		if at, ok := entries[entry{phys, hash}]; expire != 0 && (!ok || at > max(expire, s.opts.Now())+format.ExpiryTick) {
 			t.Fatalf("key %.20q of database %d expires at %d, its entry is at %d (%v)", key, phys, h.Expire, at, ok)
 		}
 	}
 	if err := it.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestListsAreFewAndInTime(t *testing.T) {
-	const seed = 4
-	r := rand.New(rand.NewPCG(seed, 0))
-	lists := map[int64]bool{}
-	for range 100_000 {
-		now := r.Int64N(1 << 41)
-		expire := now + r.Int64N(1<<r.IntN(62))
-		if r.IntN(10) == 0 {
-			expire = r.Int64N(now + 1)
-		}
-		at := listTime(now, expire)
-		switch left := expire - now; {
-		case at > max(expire, now)+format.ExpiryTick:
-			t.Fatalf("seed %d: at %d, expiry %d is listed at %d: late", seed, now, expire, at)
-		case at <= now:
-			t.Fatalf("seed %d: at %d, expiry %d is listed at %d, which is over", seed, now, expire, at)
-		case at < expire && expire-at > left/expirySpread:
-			t.Fatalf("seed %d: at %d, expiry %d is listed at %d: too early", seed, now, expire, at)
-		}
-		lists[listTime(1<<40, 1<<40+(expire-now))] = true
-	}
-	if len(lists) > 2000 {
-		t.Errorf("seed %d: %d lists for expiries of all distances", seed, len(lists))
 	}
 }
 

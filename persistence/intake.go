@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
@@ -41,7 +42,7 @@ type Intake struct {
 	counts [][format.ShardCount]int64
 	keys   int64
 	tables *tables
-	lists  expiryLists
+	lists  expiry.Lists
 	lsn    uint64 // newest record when the numbers were drawn
 	large  int    // bytes of one value in memory
 
@@ -148,7 +149,7 @@ func (in *Intake) count(h *format.Head) {
 	phys := in.phys[in.db]
 	in.err = in.tables.head(phys, in.hash, in.key, h)
 	if h.Expire != 0 {
-		in.lists.add(in.s.opts.Now(), phys, in.hash, h.Expire)
+		in.lists.Add(in.s.opts.Now(), phys, in.hash, h.Expire)
 	}
 	in.counts[in.db][format.ShardOf(in.hash)]++
 	if in.keys++; in.keys%listedKeys == 0 && in.err == nil {
@@ -191,7 +192,7 @@ func (in *Intake) pageKey(id uint64) []byte {
 // writeLists writes what is known of expiries.
 func (in *Intake) writeLists() error {
 	return in.batch(func(b *pebble.Batch) error {
-		_, err := in.lists.write(in.s, b)
+		_, err := in.lists.Write(b, &in.s.keys)
 		return err
 	})
 }

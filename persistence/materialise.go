@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/catalog"
+	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
@@ -56,9 +57,9 @@ type materialiser struct {
 		parts   parts
 		stage   stage
 
-		now      int64        // when the batch was opened
-		expiries expiryLists  // of the heads in it
-		listed   []expiryList // those that the batch has already
+		now      int64         // when the batch was opened
+		expiries expiry.Lists  // of the heads in it
+		listed   []expiry.List // those that the batch has already
 	}
 }
 
@@ -367,7 +368,7 @@ func (s *Store) commitBatch() error {
 	if err := errors.Join(s.materialiser.writeMarks(), s.reach(m.batch, m.newest), s.member.rest(m.batch)); err != nil {
 		return err
 	}
-	lists, err := m.expiries.write(s, m.batch)
+	lists, err := m.expiries.Write(m.batch, &s.keys)
 	if err != nil {
 		return err
 	}
@@ -388,7 +389,7 @@ func (s *Store) commitBatch() error {
 		return errors.Join(fmt.Errorf("write values: %w", err), m.batch.SetRepr(append([]byte(nil), repr...)))
 	}
 	m.batch = nil
-	s.expiries.note(m.listed)
+	s.expiries.Note(m.listed)
 	m.listed = m.listed[:0]
 	m.stage.moves = m.stage.used
 	m.stage.off = false

@@ -62,7 +62,7 @@ func (m *Member) renew(identity []byte) error {
 	m.live = nil
 	m.applied.Store(0)
 	m.keep.Store(0)
-	s.expiries.reset()
+	s.expiries.Reset()
 	if err := m.remake(); err != nil {
 		return err
 	}

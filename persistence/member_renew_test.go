@@ -27,10 +27,16 @@ func (n *node) unused(identity string) string {
 		return "there are keys or texts"
 	case n.s.journal.Newest() != 0 || n.s.Synced() != 0:
 		return "there are records"
-	case n.s.trimmed.Load() != 0 || n.s.expiries.next != nil || m.live != nil:
+	case n.s.trimmed.Load() != 0 || !n.looksForExpiries() || m.live != nil:
 		return "something is known of the former store"
 	}
 	return ""
+}
+
+// looksForExpiries reports that the store does not know when the next list of expiries is due.
+func (n *node) looksForExpiries() bool {
+	due, _ := n.s.expiries.Due(0, 0)
+	return due
 }
 
 // A leader that has keys keeps all that it has, unless they may go. Then it is a new member: it takes
@@ -48,8 +54,8 @@ func TestRenewedStoreIsOneOfANewMember(t *testing.T) {
 	leader.must(m.Log().SetIdentity([]byte("self")))
 	leader.leads, leader.elected = false, 0
 	leader.must(m.Follow())
-	_, mark := leader.s.expiries.due(0, 0)
-	leader.s.expiries.set(0, 5, mark)
+	_, mark := leader.s.expiries.Due(0, 0)
+	leader.s.expiries.Set(0, 5, mark)
 	m.live = leader.s.newLive()
 	if err := m.Renew([]byte("other"), false); !errors.Is(err, ErrNotEmpty) || leader.s.WriteError() != ErrNotLeader {
 		t.Errorf("a store with keys: %v, then %v", err, leader.s.WriteError())

@@ -46,7 +46,7 @@ func (m *Member) restore(i *Import, state grouplog.HardState) error {
 	}
 	m.live = nil
 	m.applied.Store(i.Index)
-	s.expiries.reset()
+	s.expiries.Reset()
 	if err := m.remake(); err != nil {
 		return err
 	}

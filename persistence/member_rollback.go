@@ -3,6 +3,8 @@ package persistence
 import (
 	"context"
 	"fmt"
+
+	"github.com/vigildb/vigil/persistence/expiry"
 )
 
 // Values on disk, and what is noted beside them, never contain records that are not
@@ -79,7 +81,7 @@ func (s *Store) forgetPass() error {
 	p.batch, p.flights, p.marks, p.newest = nil, nil, nil, 0
 	p.parts = parts{size: p.parts.size}
 	p.stage = stage{over: p.stage.over, batch: p.stage.batch}
-	p.expiries, p.listed = expiryLists{}, nil
+	p.expiries, p.listed = expiry.Lists{}, nil
 	s.materialiser.lapped.Store(0)
 	s.materialiser.starved.Store(false)
 	s.materialiser.pressed.Store(false)

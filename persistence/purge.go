@@ -81,7 +81,7 @@ func (s *Store) purge() error {
 			return err
 		}
 	}
-	s.expiries.forget(phys)
+	s.expiries.Forget(phys)
 	s.discard.purged(len(phys))
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/chunklog"
+	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
@@ -91,7 +92,7 @@ type Store struct {
 	materialiser materialiser
 	warmer       warming
 	sweeper      sweeper
-	expiries     expiryClock
+	expiries     expiry.Clock
 
 	// Background goroutines end when ctx does; Close waits for them.
 	ctx    context.Context

@@ -69,7 +69,7 @@ func (s *Store) encodeValue(t *keyspace.Table, i int) {
 		meta |= keyspace.Paged
 	}
 	if h.Expire != 0 && !t.Indexed(meta) {
-		m.expiries.add(m.now, t.Phys, hash, h.Expire)
+		m.expiries.Add(m.now, t.Phys, hash, h.Expire)
 		t.SetIndexed(meta)
 	}
 	t.SetMeta(i, meta)
