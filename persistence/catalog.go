@@ -3,17 +3,12 @@ package persistence
 import (
 	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
 // What the store keeps beside its keys, as package catalog has it: libraries of functions,
 // users, the configuration of a group, and the moves of slots that it is to make, which each
 // leader goes on with. The catalog is guarded by the lock of one shard.
-
-// textShard is the shard whose lock guards the catalog.
-const textShard = 0
-
-// AddTexts adds the shard whose lock guards libraries, users, the configuration and moves.
-func (m *Shards) AddTexts() { m[textShard>>6] |= 1 << (textShard & 63) }
 
 // loadTexts reads the catalog as the last cut of the journal left it.
 func (s *Store) loadTexts() (err error) {
@@ -24,27 +19,27 @@ func (s *Store) loadTexts() (err error) {
 
 // textsByName returns a copy of the texts that an operation is about.
 func (s *Store) textsByName(op byte) map[string]string {
-	sh := &s.shards[textShard]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
+	sh := &s.keyspace.Shard[keyspace.TextShard]
+	sh.Mu.Lock()
+	defer sh.Mu.Unlock()
 	return s.catalog.Of(op).Copy()
 }
 
 // takeTexts returns which texts are to be written.
 func (s *Store) takeTexts() catalog.Changes {
-	sh := &s.shards[textShard]
-	if !s.lockSound(sh) {
+	sh := &s.keyspace.Shard[keyspace.TextShard]
+	if !s.keyspace.LockSound(sh) {
 		return nil // the journal is not cut
 	}
-	defer sh.mu.Unlock()
+	defer sh.Mu.Unlock()
 	return s.catalog.Take()
 }
 
 // keepTexts is called when what takeTexts returned could not be written.
 func (s *Store) keepTexts(changed catalog.Changes) {
-	sh := &s.shards[textShard]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
+	sh := &s.keyspace.Shard[keyspace.TextShard]
+	sh.Mu.Lock()
+	defer sh.Mu.Unlock()
 	changed.Keep()
 }
 

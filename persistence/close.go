@@ -36,19 +36,19 @@ func (s *Store) Close() error {
 		s.flushLog(budget.C)
 	}
 	err := errors.Join(s.unwritten(), s.closeTail(), s.closeLog(), s.closeDisk())
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		for _, t := range sh.tables {
+	for i := range s.keyspace.Shard {
+		sh := &s.keyspace.Shard[i]
+		sh.Mu.Lock()
+		for _, t := range sh.Tables {
 			if t != nil {
 				t.Unmap()
 			}
 		}
-		sh.tables = nil
-		sh.mu.Unlock()
+		sh.Tables = nil
+		sh.Mu.Unlock()
 	}
 	s.discard.drain(s)
-	s.pool.Close()
+	s.keyspace.Pool.Close()
 	if err != nil {
 		return fmt.Errorf("close store %s: %w", s.opts.Dir, err)
 	}

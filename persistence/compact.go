@@ -17,29 +17,6 @@ type looseObject struct {
 	limit int
 }
 
-// emptyCompact returns an object with a value of a kind that can rest as a record.
-func (s *Store) emptyCompact(kind structures.Kind) *keyspace.Object {
-	if o, ok := s.compacts[kind].Get().(*keyspace.Object); ok {
-		return o
-	}
-	return &keyspace.Object{Value: types.Of(kind).Compact(&s.keys.Values)}
-}
-
-// loadCompact returns an object with the value of a record, which the caller may
-// give back by keepCompact.
-func (s *Store) loadCompact(value []byte) *keyspace.Object {
-	o := s.emptyCompact(structures.Kind(value[0]))
-	o.Value.(structures.Compact).LoadCompact(value[1:])
-	return o
-}
-
-// keepCompact keeps the memory of an unused object.
-func (s *Store) keepCompact(o *keyspace.Object) {
-	kind, value := o.Value.Kind(), o.Value
-	*o = keyspace.Object{Value: value}
-	s.compacts[kind].Put(o)
-}
-
 // creations has, by kind, the operation that makes an empty value of the types whose
 // values are all created so.
 var creations = func() (ops [structures.Kinds][]byte) {
@@ -67,16 +44,9 @@ func (tx *Tx) object(t *keyspace.Table, i int, hash uint64) *keyspace.Object {
 		}
 		return o
 	}
-	o, at := tx.s.lift(t, i)
+	o, at := tx.s.keyspace.Lift(t, i)
 	tx.loosen(t, o, hash, at, keyspace.MaxCompact)
 	return o
-}
-
-// lift makes the record at slot i an object, and returns its index.
-func (s *Store) lift(t *keyspace.Table, i int) (o *keyspace.Object, at uint64) {
-	_, value, _ := t.Parts(t.Meta(i))
-	o = s.loadCompact(value)
-	return o, t.Lift(i, o)
 }
 
 // loosen has an object looked at when the transaction ends, if it may become a
@@ -86,7 +56,7 @@ func (tx *Tx) loosen(t *keyspace.Table, o *keyspace.Object, hash, at uint64, lim
 		return
 	}
 	c, ok := o.Value.(structures.Compact)
-	if ok && (limit == keyspace.MaxCompact || c.IsCompact(limit) || !o.Recent && c.IsCompact(maxRecent/2)) {
+	if ok && (limit == keyspace.MaxCompact || c.IsCompact(limit) || !o.Recent && c.IsCompact(keyspace.MaxRecent/2)) {
 		o.Loose = true
 		tx.loose = append(tx.loose, looseObject{t, o, hash, at, limit})
 	}
@@ -102,24 +72,14 @@ func (tx *Tx) compact() {
 		l := &tx.loose[k]
 		l.o.Loose = false
 		if l.t.Has(l.at, l.o) {
-			if !tx.s.compactObject(l.t, l.t.Find(l.hash, l.o.Key), l.o, l.limit) && !l.o.Recent &&
-				l.o.Value.(structures.Compact).IsCompact(maxRecent) {
-				tx.s.linger(recentObject{t: l.t, o: l.o, hash: l.hash, at: l.at})
+			if !tx.s.keyspace.CompactObject(l.t, l.t.Find(l.hash, l.o.Key), l.o, l.limit) && !l.o.Recent &&
+				l.o.Value.(structures.Compact).IsCompact(keyspace.MaxRecent) {
+				tx.s.keyspace.Linger(l.t, l.o, l.hash, l.at)
 			}
 		} else if !l.o.Lifted && l.o.Value.Size() <= keyspace.MaxSpare {
-			tx.s.keepCompact(l.o) // deleted: a queue is made and emptied all the time
+			tx.s.keyspace.KeepCompact(l.o) // deleted: a queue is made and emptied all the time
 		}
 	}
 	clear(tx.loose)
 	tx.loose = tx.loose[:0]
-}
-
-// compactObject makes a record of the object at slot i if its value is small, which it
-// reports.
-func (s *Store) compactObject(t *keyspace.Table, i int, o *keyspace.Object, limit int) bool {
-	if !t.Rest(i, o, limit) {
-		return false
-	}
-	s.keepCompact(o)
-	return true
 }

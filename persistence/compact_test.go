@@ -24,7 +24,7 @@ func checkAccounts(t testing.TB, s *Store) {
 	s.discard.drain(s)
 	defer checkLarge(t, s)
 	defer checkTally(t, s)
-	for n := range s.shards {
+	for n := range s.keyspace.Shard {
 		var account, counted int64
 		for limit := time.After(10 * time.Second); ; runtime.Gosched() {
 			if account, counted = recount(t, s, n); account == counted {
@@ -60,10 +60,10 @@ func countAll(s *Store) tableStats {
 	s.tally.mu.Lock()
 	shown := len(s.tally.sum.databases)
 	s.tally.mu.Unlock()
-	for i := range s.shards {
-		s.shards[i].mu.Lock()
+	for i := range s.keyspace.Shard {
+		s.keyspace.Shard[i].Mu.Lock()
 		s.countTables(i, &one)
-		s.shards[i].mu.Unlock()
+		s.keyspace.Shard[i].Mu.Unlock()
 		all.add(&one, 1)
 	}
 	for len(all.databases) < shown {
@@ -87,9 +87,9 @@ func checkLarge(t testing.TB, s *Store) {
 
 // countLarge is the size of the objects with a pager.
 func countLarge(s *Store) (counted int64) {
-	for n := range s.shards {
-		s.shards[n].mu.Lock()
-		for _, tb := range s.shards[n].tables {
+	for n := range s.keyspace.Shard {
+		s.keyspace.Shard[n].Mu.Lock()
+		for _, tb := range s.keyspace.Shard[n].Tables {
 			if tb == nil {
 				continue
 			}
@@ -99,7 +99,7 @@ func countLarge(s *Store) (counted int64) {
 				}
 			}
 		}
-		s.shards[n].mu.Unlock()
+		s.keyspace.Shard[n].Mu.Unlock()
 	}
 	return counted
 }
@@ -108,10 +108,10 @@ func countLarge(s *Store) (counted int64) {
 // looks that the cycle comes as soon as a key expires.
 func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 	t.Helper()
-	sh := &s.shards[shard]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	for _, tb := range sh.tables {
+	sh := &s.keyspace.Shard[shard]
+	sh.Mu.Lock()
+	defer sh.Mu.Unlock()
+	for _, tb := range sh.Tables {
 		if tb == nil {
 			continue
 		}
@@ -134,13 +134,13 @@ func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 			counted += tb.Memory(meta) - keyspace.SlotBytes
 		}
 	}
-	return sh.mem, counted
+	return sh.Mem, counted
 }
 
 // rings reports whether there is an alarm for the record of a value of which parts
 // expire, or none is needed.
 func rings(s *Store, tb *keyspace.Table, hash uint64, record []byte) bool {
-	v, ok := s.loadCompact(record).Value.(keyspace.Timed)
+	v, ok := s.keyspace.LoadCompact(record).Value.(keyspace.Timed)
 	if !ok {
 		return true
 	}

@@ -62,9 +62,9 @@ func (d *discarded) take() []oldTable {
 // it takes to hand back the pages of one table.
 func (d *discarded) drain(s *Store) {
 	for _, old := range d.take() {
-		sh := &s.shards[old.shard]
-		sh.mu.Lock()
+		sh := &s.keyspace.Shard[old.shard]
+		sh.Mu.Lock()
 		old.t.Drop()
-		s.unlockShard(sh)
+		s.keyspace.UnlockShard(sh)
 	}
 }

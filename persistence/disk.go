@@ -70,18 +70,7 @@ func (s *Store) loadCounts() error {
 		if err != nil {
 			return errors.Join(err, it.Close())
 		}
-		sh := &s.shards[shard]
-		if sh.counts == nil {
-			sh.counts = map[uint32]int64{}
-		}
-		sh.counts[phys] = n
+		s.keyspace.Shard[shard].SetCount(phys, n)
 	}
 	return it.Close()
-}
-
-// diskCount is the number of keys of a physical database that a shard has on
-// disk as long as there is no table that knows better. The lock of the shard is
-// held.
-func (s *Store) diskCount(phys uint32, shard int) int64 {
-	return s.shards[shard].counts[phys]
 }

@@ -20,7 +20,7 @@ func (s *Store) OverMemory() bool {
 	if Policy(s.policy.Load()) == PolicySpill {
 		return bound > 0 && bound < spillFloor
 	}
-	return bound > 0 && s.memory.Load() > bound
+	return bound > 0 && s.keyspace.Memory.Load() > bound
 }
 
 const (
@@ -53,7 +53,7 @@ func (s *Store) MakeRoom() {
 			s.shedPages(want)
 		}
 	}
-	if s.memory.Load() <= bound {
+	if s.keyspace.Memory.Load() <= bound {
 		return
 	}
 	if policy == PolicySpill && s.materialiser.starved.Load() {
@@ -68,7 +68,7 @@ func (s *Store) MakeRoom() {
 		for i := random >> 20; !e.shard(int(i%format.ShardCount), random); i++ {
 			if misses++; misses > evictMisses {
 				if policy == PolicySpill { // what is dirty can go once it is written
-					s.shedPages(s.memory.Load() - bound)
+					s.shedPages(s.keyspace.Memory.Load() - bound)
 					s.materialiser.starved.Store(true)
 					s.materialiser.signal()
 				}
@@ -76,7 +76,7 @@ func (s *Store) MakeRoom() {
 			}
 			random = xorshift(random)
 		}
-		if s.memory.Load() <= bound {
+		if s.keyspace.Memory.Load() <= bound {
 			return
 		}
 	}
@@ -92,14 +92,14 @@ type evictor struct {
 
 // shard removes one key of a shard and reports whether it found one.
 func (e *evictor) shard(i int, random uint64) bool {
-	sh := &e.s.shards[i]
-	if !e.s.lockFree(sh) {
+	sh := &e.s.keyspace.Shard[i]
+	if !e.s.keyspace.LockFree(sh) {
 		return false
 	}
-	defer e.s.unlockShard(sh)
+	defer e.s.keyspace.UnlockShard(sh)
 	var best *keyspace.Table
 	bestSlot, bestScore, bestDB := 0, uint64(0), 0
-	for db, t := range sh.tables {
+	for db, t := range sh.Tables {
 		if t == nil || t.Used == 0 || e.policy == PolicySpill && t.Used == t.Dirty {
 			continue
 		}

@@ -78,12 +78,12 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 
 // expireSome continues in the table at w.
 func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64, done bool) {
-	sh := &s.shards[w.shard]
-	if !s.lockFree(sh) {
+	sh := &s.keyspace.Shard[w.shard]
+	if !s.keyspace.LockFree(sh) {
 		return 0, 1, true
 	}
-	defer s.unlockShard(sh)
-	t := sh.tables[w.db]
+	defer s.keyspace.UnlockShard(sh)
+	t := sh.Tables[w.db]
 	if s.keepsExpired() || t == nil || t.Expiring == 0 && t.TimedParts() == 0 {
 		return 0, 1, true
 	}

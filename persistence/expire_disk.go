@@ -56,12 +56,12 @@ func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost
 			s.requestSync(w.lsn)
 		}
 	}()
-	sh := &s.shards[0]
-	if !s.lockSound(sh) {
+	sh := &s.keyspace.Shard[0]
+	if !s.keyspace.LockSound(sh) {
 		return 0, 0, nil
 	}
 	w.phys = append(w.phys[:0], s.mapping.Phys...)
-	sh.mu.Unlock()
+	sh.Mu.Unlock()
 	for range w.phys {
 		if cost >= budget {
 			break
@@ -143,11 +143,11 @@ func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64,
 // expireHashes deletes the expired keys with these hashes, all of one shard.
 func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due []format.Expiring) (expired int, err error) {
 	shard := format.ShardOf(due[0].Hash)
-	sh := &s.shards[shard]
-	if !s.lockSound(sh) {
+	sh := &s.keyspace.Shard[shard]
+	if !s.keyspace.LockSound(sh) {
 		return 0, nil
 	}
-	defer s.unlockShard(sh)
+	defer s.keyspace.UnlockShard(sh)
 	if s.mapping.Phys[db] != phys {
 		if db = slices.Index(s.mapping.Phys, phys); db < 0 { // else swapped meanwhile
 			return 0, nil // flushed

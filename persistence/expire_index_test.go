@@ -94,14 +94,14 @@ func indexed(t testing.TB, s *Store) (entries map[entry]int64, lists int) {
 // expiryOnDisk is the expiry of a key for which there must be an entry, 0 if
 // there need not be any: its deletion, or its next head, is still to be written.
 func expiryOnDisk(s *Store, phys uint32, hash uint64, key []byte, ofHead int64) int64 {
-	sh := &s.shards[format.ShardOf(hash)]
-	sh.mu.Lock()
-	defer s.unlockShard(sh)
+	sh := &s.keyspace.Shard[format.ShardOf(hash)]
+	sh.Mu.Lock()
+	defer s.keyspace.UnlockShard(sh)
 	db := slices.Index(s.mapping.Phys, phys)
 	if db < 0 {
 		return 0
 	}
-	t := sh.tables[db]
+	t := sh.Tables[db]
 	if t == nil {
 		return ofHead
 	}

@@ -199,8 +199,8 @@ func (s *Store) replace(db *pebble.DB, f *fence.FS) (former *pebble.DB) {
 	defer s.disk.Unlock()
 	var set Shards
 	set.AddAll()
-	s.lock(&set, true)
-	defer s.unlock(&set)
+	s.keyspace.Lock(&set, true)
+	defer s.keyspace.Unlock(&set)
 	former, s.db = s.db, db
 	s.fence.Store(f)
 	return former

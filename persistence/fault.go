@@ -77,8 +77,8 @@ func (s *Store) admit(t *keyspace.Table, hash uint64, key []byte, h *format.Head
 		return -1, err
 	}
 	o.Value.Clean()
-	if i, ok := t.AddCompact(hash, o, flags, maxRecent); ok {
-		s.keepCompact(o)
+	if i, ok := t.AddCompact(hash, o, flags, keyspace.MaxRecent); ok {
+		s.keyspace.KeepCompact(o)
 		return i, nil
 	}
 	i := t.AddObject(hash, o, flags)
@@ -96,7 +96,7 @@ func (s *Store) exceeds(v structures.Value) bool {
 	}
 	pages, bytes := p.Away()
 	return pages > 0 && (bytes >= largePart(bound)/2 || s.large.Load()+bytes > largePart(bound) ||
-		s.memory.Load()+bytes > bound-bound/8)
+		s.keyspace.Memory.Load()+bytes > bound-bound/8)
 }
 
 // admitIndex puts a value into the table whose pages are read when they are needed, but

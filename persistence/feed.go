@@ -65,8 +65,8 @@ func (s *Store) StartFeed(to Feed, o FeedOptions) (uint64, error) {
 	}
 	var set Shards
 	set.AddAll()
-	s.lock(&set, true)
-	defer s.unlock(&set)
+	s.keyspace.Lock(&set, true)
+	defer s.keyspace.Unlock(&set)
 	f := &feeder{o: o, to: to}
 	f.learn(s.mapping.Phys)
 	if !s.feeder.CompareAndSwap(nil, f) {
@@ -206,7 +206,7 @@ func (t *telling) add(f *feeder, o *keyspace.Object, ops []byte, fresh bool) {
 func (f *feeder) whole(c *structures.Commands, key []byte, v structures.Value, expire int64) error {
 	if w, ok := v.(wholeTellable); ok {
 		if !w.TellWhole(c, key) {
-			return errTorn
+			return keyspace.ErrTorn
 		}
 		tellExpiry(c, key, expire)
 		return nil

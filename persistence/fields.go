@@ -82,7 +82,7 @@ func (s *Store) soundAlarms(t *keyspace.Table, db int, now int64, limit int) (ex
 			case !t.IsCompact(meta) || !t.PartsExpire(meta):
 				continue // another value has the key now
 			}
-			o, at := s.lift(t, i)
+			o, at := s.keyspace.Lift(t, i)
 			o.Alarm = 0
 			n := s.expireFieldsOf(t, db, o, now, limit-expired)
 			expired += n
@@ -90,7 +90,7 @@ func (s *Store) soundAlarms(t *keyspace.Table, db int, now int64, limit int) (ex
 			if t.Used < used {
 				i-- // the slot is gone, and the next one there
 			} else if t.Has(at, o) {
-				s.compactObject(t, i, o, maxRecent)
+				s.keyspace.CompactObject(t, i, o, keyspace.MaxRecent)
 			}
 			if n == 0 && t.NextAlarm() == a {
 				return expired // a value without that information

@@ -88,8 +88,8 @@ func TestExpireCycleDeletesFieldsThatNobodyLooksAt(t *testing.T) {
 		tx.Delete([]byte("later"))
 	})
 	s.ExpireCycle(1000, 1e8) // the alarm of what is deleted goes off
-	for i := range s.shards {
-		for _, tb := range s.shards[i].tables {
+	for i := range s.keyspace.Shard {
+		for _, tb := range s.keyspace.Shard[i].Tables {
 			if tb != nil && tb.TimedParts() != 0 {
 				t.Errorf("shard %d still has %d timed values and alarms", i, tb.TimedParts())
 			}
@@ -165,8 +165,8 @@ func TestAlarmsOfDeletedHashesDoNotPileUp(t *testing.T) {
 		all(s, 1, func(tx *Tx) { setField(tx, fmt.Sprint("h", i%10), "f", int64(100_000-i)) })
 		all(s, 1, func(tx *Tx) { tx.Delete(fmt.Append(nil, "h", i%10)) })
 	}
-	for i := range s.shards {
-		for _, tb := range s.shards[i].tables {
+	for i := range s.keyspace.Shard {
+		for _, tb := range s.keyspace.Shard[i].Tables {
 			if tb != nil && tb.TimedParts() > 64 {
 				t.Errorf("shard %d has %d alarms", i, tb.TimedParts())
 			}

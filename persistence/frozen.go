@@ -46,7 +46,7 @@ func (s *Store) Freeze() (*Frozen, error) {
 
 func (s *Store) freeze() (*Frozen, error) {
 	// What is in the journal would have to be replayed.
-	if err := s.Materialise(s.passes); err != nil && !errors.Is(err, errTorn) {
+	if err := s.Materialise(s.passes); err != nil && !errors.Is(err, keyspace.ErrTorn) {
 		return nil, err
 	}
 	dir := s.opts.FS.PathJoin(s.opts.Dir, frozenDir)
@@ -87,10 +87,10 @@ func (f *Frozen) Libraries() map[string]string { return f.s.Libraries() }
 
 // Keys is the number of keys of a database, those that are expired and still there included.
 func (f *Frozen) Keys(db int) (n int64) {
-	for sh := range f.s.shards {
-		f.s.shards[sh].mu.Lock()
+	for sh := range f.s.keyspace.Shard {
+		f.s.keyspace.Shard[sh].Mu.Lock()
 		n += int64(f.s.sizeOf(sh, db))
-		f.s.shards[sh].mu.Unlock()
+		f.s.keyspace.Shard[sh].Mu.Unlock()
 	}
 	return n
 }
@@ -184,7 +184,7 @@ func (w *frozenWalk) large(key []byte) error {
 	var set Shards
 	set.Add(w.tx.Expect(key))
 	if !w.tx.Lock(&set, w.now) {
-		return errTorn
+		return keyspace.ErrTorn
 	}
 	w.tx.Select(w.db)
 	expire, _ := w.tx.ExpireAt(key)

@@ -53,12 +53,12 @@ func FuzzReplayRecord(f *testing.F) {
 		}
 		var set Shards
 		set.AddAll()
-		s.lock(&set, true) // replay runs before everything else; here the store is open
+		s.keyspace.Lock(&set, true) // replay runs before everything else; here the store is open
 		err := r.recordApart(r.workers[0], b, 1)
 		if err == nil {
 			err = r.apply()
 		}
-		s.unlock(&set)
+		s.keyspace.Unlock(&set)
 		if err != nil {
 			return
 		}

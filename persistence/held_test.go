@@ -154,12 +154,12 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 		m.Lock()
 		m.parts.size, m.stage.over, m.stage.batch = 1+r.IntN(4), r.IntN(2)*r.IntN(20_000), 1+r.IntN(20_000)
 		shard := format.ShardOf(s.Hash([]byte("v")))
-		sh := &s.shards[shard]
+		sh := &s.keyspace.Shard[shard]
 		for cursor, more := uint64(shard)<<56, true; more; {
 			s.openBatch()
-			sh.mu.Lock()
-			cursor, more = s.encodeSome(shard, sh.tables[0], cursor)
-			s.unlockShard(sh)
+			sh.Mu.Lock()
+			cursor, more = s.encodeSome(shard, sh.Tables[0], cursor)
+			s.keyspace.UnlockShard(sh)
 			s.joinParts()
 			if r.IntN(4) > 0 {
 				continue
@@ -223,11 +223,11 @@ func TestValueThatBecomesLargeAmidAPassKeepsItsPages(t *testing.T) {
 	m := &s.materialiser.pass
 	m.Lock()
 	shard := format.ShardOf(s.Hash([]byte("h")))
-	sh := &s.shards[shard]
+	sh := &s.keyspace.Shard[shard]
 	s.openBatch()
-	sh.mu.Lock()
-	s.encodeSome(shard, sh.tables[0], uint64(shard)<<56)
-	s.unlockShard(sh)
+	sh.Mu.Lock()
+	s.encodeSome(shard, sh.Tables[0], uint64(shard)<<56)
+	s.keyspace.UnlockShard(sh)
 	fill(60, 200)
 	if shedEverything(s); s.paging.len() != 1 || pagesAway(t, s) != 0 {
 		t.Errorf("%d large values, %d pages are away, want 1 and 0", s.paging.len(), pagesAway(t, s))

@@ -85,12 +85,12 @@ func (s *Store) newIntake(room, large int) (*Intake, error) {
 	in.tables = tables
 	var set Shards
 	set.AddAll()
-	s.lock(&set, true)
+	s.keyspace.Lock(&set, true)
 	for range s.mapping.Phys {
 		in.phys = append(in.phys, s.mapping.Next)
 		s.mapping.Next++
 	}
-	s.unlock(&set)
+	s.keyspace.Unlock(&set)
 	in.lsn = s.journal.Newest()
 	in.counts = make([][format.ShardCount]int64, len(in.phys))
 	in.taken = make([]bool, len(in.phys))
@@ -370,10 +370,7 @@ func (in *Intake) name(db int) {
 		if n == 0 {
 			continue
 		}
-		if s.shards[sh].counts == nil {
-			s.shards[sh].counts = map[uint32]int64{}
-		}
-		s.shards[sh].counts[phys] = n
+		s.keyspace.Shard[sh].SetCount(phys, n)
 	}
 }
 

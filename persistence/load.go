@@ -32,8 +32,7 @@ func Open(o Options) (*Store, error) {
 func Start(o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{opts: o, replayAllowance: newAllowance(o.bound())}
-	s.long.ended.L = &s.long.mu
-	s.remaking.init()
+	s.keyspace.Init(&s.keys.Values, o.RecentBytes)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.passes, s.stopPasses = context.WithCancel(s.ctx)
 	s.journal.Init()
@@ -66,8 +65,8 @@ func (s *Store) survey() error {
 	if err := s.openTail(); err != nil {
 		return err
 	}
-	for i := range s.shards {
-		s.shards[i].tables = make([]*keyspace.Table, len(s.mapping.Phys))
+	for i := range s.keyspace.Shard {
+		s.keyspace.Shard[i].Tables = make([]*keyspace.Table, len(s.mapping.Phys))
 	}
 	return s.loadContents()
 }

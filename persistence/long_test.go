@@ -23,7 +23,7 @@ func TestLongTransactionsAndOthersEnd(t *testing.T) {
 	var inside [6]int // guarded by the locks of the shards
 	use := func(set *Shards) {
 		for i := range inside {
-			if set.has(uint64(i) << 56) {
+			if set.Has(uint64(i) << 56) {
 				inside[i]++
 			}
 		}
@@ -60,8 +60,8 @@ func TestLongTransactionsAndOthersEnd(t *testing.T) {
 		}
 	})
 	work.Wait()
-	for i := range s.shards {
-		if s.shards[i].queue.Load() != 0 || s.shards[i].long.Load() {
+	for i := range s.keyspace.Shard {
+		if s.keyspace.Shard[i].Wanted() {
 			t.Errorf("shard %d is still wanted", i)
 		}
 	}

@@ -30,10 +30,10 @@ type shardMark struct {
 // the newest record.
 func (s *Store) mark(shard int, lsn uint64) {
 	m := &s.materialiser.pass
-	sh := &s.shards[shard]
-	sh.mu.Lock()
+	sh := &s.keyspace.Shard[shard]
+	sh.Mu.Lock()
 	m.newest = s.contained(shard)
-	sh.mu.Unlock()
+	sh.Mu.Unlock()
 	m.marks = append(m.marks, shardMark{shard, lsn})
 }
 

@@ -112,10 +112,10 @@ func (s *Store) materialiseStep(l *lull) {
 	if s.brokenErr() != nil || s.passes.Err() != nil {
 		return
 	}
-	if s.remaking.failed.Load() != nil && s.member == nil {
+	if s.keyspace.Tear.Failure() != nil && s.member == nil {
 		s.remake()
 	}
-	if err := s.purgeFlushed(); err != nil && err != errTorn && s.passes.Err() == nil {
+	if err := s.purgeFlushed(); err != nil && err != keyspace.ErrTorn && s.passes.Err() == nil {
 		s.report(LevelError, "purge", fmt.Errorf("remove flushed databases: %w", err))
 	}
 	if s.room.tight.Load() {
@@ -134,7 +134,7 @@ func (s *Store) materialiseStep(l *lull) {
 		// pages in the cache of files that are deleted, as soon as a table says so.
 		_, err = s.flush()
 	}
-	if err != nil && !errors.Is(err, errTorn) && s.passes.Err() == nil {
+	if err != nil && !errors.Is(err, keyspace.ErrTorn) && s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
 	}
 }
@@ -189,9 +189,9 @@ func (s *Store) Materialise(ctx context.Context) error {
 		return err
 	}
 	last := s.journal.Cut()
-	for i := range s.shards {
+	for i := range s.keyspace.Shard {
 		switch err := s.materialiseShard(ctx, i); {
-		case err == errTorn:
+		case err == keyspace.ErrTorn:
 			return err // the batch may lack parts of a value, and is dropped
 		case err != nil:
 			return errors.Join(err, s.land())
@@ -206,18 +206,18 @@ func (s *Store) Materialise(ctx context.Context) error {
 // materialiseShard writes what is dirty in the tables that a shard has now; a
 // table that comes later holds only later changes.
 func (s *Store) materialiseShard(ctx context.Context, i int) error {
-	sh := &s.shards[i]
-	if !s.lockSound(sh) {
-		return errTorn
+	sh := &s.keyspace.Shard[i]
+	if !s.keyspace.LockSound(sh) {
+		return keyspace.ErrTorn
 	}
 	since := s.contained(i)
 	var tables []*keyspace.Table
-	for _, t := range sh.tables {
+	for _, t := range sh.Tables {
 		if t != nil && t.Dirty > 0 {
 			tables = append(tables, t)
 		}
 	}
-	sh.mu.Unlock()
+	sh.Mu.Unlock()
 	for _, t := range tables {
 		cursor, more := uint64(i)<<56, true
 		for holds := 1; more; holds++ {
@@ -233,11 +233,11 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 				return err
 			}
 			s.openBatch()
-			if !s.lockSound(sh) {
-				return errTorn
+			if !s.keyspace.LockSound(sh) {
+				return keyspace.ErrTorn
 			}
 			cursor, more = s.encodeSome(i, t, cursor)
-			s.unlockShard(sh)
+			s.keyspace.UnlockShard(sh)
 			s.joinParts()
 			s.shedStaged()
 			if s.materialiser.pass.parts.open {
@@ -333,13 +333,13 @@ func (s *Store) land() error {
 	m := &s.materialiser.pass
 	m.parts.of, m.parts.staged = nil, m.parts.staged[:0]
 	for _, f := range m.flights {
-		sh := &s.shards[f.shard]
-		sh.mu.Lock()
-		if f.ghosts && !f.t.Dropped && !s.remaking.torn.Load() {
+		sh := &s.keyspace.Shard[f.shard]
+		sh.Mu.Lock()
+		if f.ghosts && !f.t.Dropped && !s.keyspace.Tear.Torn() {
 			f.t.Purge()
 		}
 		f.t.EndBatch()
-		s.unlockShard(sh)
+		s.keyspace.UnlockShard(sh)
 	}
 	m.flights = m.flights[:0]
 	s.materialiser.starved.Store(false)
@@ -422,15 +422,15 @@ func (s *Store) trim(last journal.Position) error {
 
 // cut writes that the journal begins behind last.
 func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
-	sh := &s.shards[0]
-	if !s.lockSound(sh) {
-		return errTorn
+	sh := &s.keyspace.Shard[0]
+	if !s.keyspace.LockSound(sh) {
+		return keyspace.ErrTorn
 	}
 	m := s.mapping
 	m.Phys = append([]uint32(nil), m.Phys...)
 	m.Replicated, m.Arrived = s.origin.get() // of records up to last at least
 	m.Mapped = s.journal.Newest()
-	sh.mu.Unlock()
+	sh.Mu.Unlock()
 	if err := s.awaitSync(m.Mapped); err != nil {
 		return fmt.Errorf("sync journal: %w", err)
 	}

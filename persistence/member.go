@@ -259,8 +259,8 @@ func (m *Member) Lead(term uint64) error {
 	}
 	var all Shards
 	all.AddAll()
-	s.lock(&all, true)
-	defer s.unlock(&all)
+	s.keyspace.Lock(&all, true)
+	defer s.keyspace.Unlock(&all)
 	if m.torn || m.leads.Load() || last != s.journal.Newest() {
 		return fmt.Errorf("lead in term %d: record %d of %d is applied: %w", term, s.journal.Newest(), last, grouplog.ErrCorrupt)
 	}
@@ -280,10 +280,10 @@ func (m *Member) Follow() error {
 	s := m.s
 	var all Shards
 	all.AddAll()
-	s.lock(&all, true)
+	s.keyspace.Lock(&all, true)
 	m.leads.Store(false)
-	stale := m.torn || s.remaking.torn.Load() || s.journal.Newest() > s.Synced()
-	s.unlock(&all)
+	stale := m.torn || s.keyspace.Tear.Torn() || s.journal.Newest() > s.Synced()
+	s.keyspace.Unlock(&all)
 	m.live = nil
 	if !stale {
 		return nil
@@ -295,13 +295,13 @@ func (m *Member) Follow() error {
 	if err := m.rollBack(); err != nil {
 		err = fmt.Errorf("roll back: %w", err)
 		m.broken.Store(&err)
-		s.remaking.over(err)
+		s.keyspace.Tear.Over(err)
 		return err
 	}
-	if s.remaking.torn.Load() {
+	if s.keyspace.Tear.Torn() {
 		s.warmer.restart()
 	}
-	s.remaking.over(nil)
+	s.keyspace.Tear.Over(nil)
 	return nil
 }
 
@@ -313,12 +313,12 @@ func (m *Member) Resign() {
 	}
 	var all Shards
 	all.AddAll()
-	m.s.lock(&all, true)
+	m.s.keyspace.Lock(&all, true)
 	m.leads.Store(false)
-	m.s.unlock(&all)
+	m.s.keyspace.Unlock(&all)
 	m.s.durable.Close(ErrClosed)
-	if m.s.remaking.torn.Load() {
-		m.s.remaking.over(ErrClosed)
+	if m.s.keyspace.Tear.Torn() {
+		m.s.keyspace.Tear.Over(ErrClosed)
 	}
 	m.closeExports()
 }

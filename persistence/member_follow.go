@@ -43,9 +43,9 @@ func (s *Store) newLive() *replay {
 	r.workers[0].upcoming = make([]upcomingKey, mostPrefetched)
 	var all Shards
 	all.AddAll()
-	s.lock(&all, true)
+	s.keyspace.Lock(&all, true)
 	r.index()
-	s.unlock(&all)
+	s.keyspace.Unlock(&all)
 	return r
 }
 
@@ -68,8 +68,8 @@ func (r *replay) entry(c *windowChunk) error {
 			}
 		}
 	}
-	s.lock(&set, true)
-	defer s.unlock(&set)
+	s.keyspace.Lock(&set, true)
+	defer s.keyspace.Unlock(&set)
 	if err := r.entryLocked(w, c, apart); err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func (s *Store) purgeLater(phys []uint32, lsn uint64) {
 			continue
 		}
 		flushed = append(flushed, p)
-		for i := range s.shards {
-			delete(s.shards[i].counts, p)
+		for i := range s.keyspace.Shard {
+			delete(s.keyspace.Shard[i].Counts, p)
 		}
 	}
 	if len(flushed) > 0 {

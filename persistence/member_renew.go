@@ -42,7 +42,7 @@ func (m *Member) Renew(identity []byte, drop bool) error {
 // anyKeys reports whether a database has a key. All shards are locked.
 func (s *Store) anyKeys() bool {
 	for db := range s.mapping.Phys {
-		for sh := range s.shards {
+		for sh := range s.keyspace.Shard {
 			if s.sizeOf(sh, db) > 0 {
 				return true
 			}

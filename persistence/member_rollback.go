@@ -33,9 +33,9 @@ func (s *Store) holdStill() (end func()) {
 	s.materialiser.pass.Lock()
 	var all Shards
 	all.AddAll()
-	s.lock(&all, true)
+	s.keyspace.Lock(&all, true)
 	return func() {
-		s.unlock(&all)
+		s.keyspace.Unlock(&all)
 		s.materialiser.pass.Unlock()
 		s.sweeper.mu.Unlock()
 	}
@@ -92,16 +92,16 @@ func (s *Store) forgetPass() error {
 
 // forgetMemory drops all tables, and what is known of records. All shards are locked.
 func (s *Store) forgetMemory() {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		for db, t := range sh.tables {
+	for i := range s.keyspace.Shard {
+		sh := &s.keyspace.Shard[i]
+		for db, t := range sh.Tables {
 			if t != nil {
 				t.Dropped = true
 				t.Drop()
-				sh.tables[db] = nil
+				sh.Tables[db] = nil
 			}
 		}
-		sh.counts, sh.recent = nil, recent{}
+		sh.Forget()
 	}
 	for _, old := range s.discard.take() {
 		old.t.Drop()

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/tail"
 )
@@ -249,7 +250,7 @@ func (o Options) withDefaults() Options {
 		o.BatchBytes = int(lsm.MemTableBytes(o.bound())) / batchPart
 	}
 	if o.RecentBytes <= 0 {
-		o.RecentBytes = recentBytes
+		o.RecentBytes = keyspace.RecentBytes
 	}
 	if o.LargeBytes <= 0 {
 		o.LargeBytes = largeBytes

@@ -182,14 +182,14 @@ func (p *pager) Failed() bool {
 // part of it is free: else a walk over a large value would drive out everything.
 func (p *pager) Room() bool {
 	bound := p.s.spillBound()
-	return bound == 0 || p.s.memory.Load()+p.grown() < bound-bound/8 && p.s.large.Load()+p.grown() < largePart(bound)-bound/8
+	return bound == 0 || p.s.keyspace.Memory.Load()+p.grown() < bound-bound/8 && p.s.large.Load()+p.grown() < largePart(bound)-bound/8
 }
 
 // Tight implements structures.Pager.
 func (p *pager) Tight() bool {
 	bound := p.s.spillBound()
 	return bound > 0 && p.maySpill() &&
-		(p.s.memory.Load()+p.grown() > bound+bound/8 || p.s.large.Load()+p.grown() > largePart(bound)+bound/8)
+		(p.s.keyspace.Memory.Load()+p.grown() > bound+bound/8 || p.s.large.Load()+p.grown() > largePart(bound)+bound/8)
 }
 
 // grown is by how much the value grew since it was accounted for.
@@ -225,7 +225,7 @@ func largePart(bound int64) int64 { return bound - bound/4 - bound/16 }
 // then, and each page fewer times.
 func (s *Store) excess(bound int64) int64 {
 	large := s.large.Load()
-	if e := max(large-largePart(bound), min(s.memory.Load()-bound, large-largePart(bound)/2)); e > 0 {
+	if e := max(large-largePart(bound), min(s.keyspace.Memory.Load()-bound, large-largePart(bound)/2)); e > 0 {
 		return e + spare(bound)
 	}
 	return 0
@@ -265,11 +265,11 @@ func (s *Store) shedPages(want int64) {
 
 // shed has pages of a value leave memory.
 func (s *Store) shed(p *pager, bytes int) (freed, changed int) {
-	sh := &s.shards[format.ShardOf(p.hash)]
-	if !s.lockSound(sh) {
+	sh := &s.keyspace.Shard[format.ShardOf(p.hash)]
+	if !s.keyspace.LockSound(sh) {
 		return 0, 0
 	}
-	defer s.unlockShard(sh)
+	defer s.keyspace.UnlockShard(sh)
 	if p.t.Dropped || p.gone { // in this order: a table is dropped under no lock
 		return 0, 0
 	}

@@ -31,13 +31,13 @@ func TestValueThatChangesFasterThanItIsEncodedSlowsItsWritersAndIsStored(t *test
 	m := &s.materialiser.pass
 	m.Lock()
 	shard := format.ShardOf(s.Hash([]byte("h")))
-	sh := &s.shards[shard]
+	sh := &s.keyspace.Shard[shard]
 	holds, slowest := 0, int64(0)
 	for cursor, more := uint64(shard)<<56, true; more; holds++ {
 		s.openBatch()
-		sh.mu.Lock()
-		cursor, more = s.encodeSome(shard, sh.tables[0], cursor)
-		s.unlockShard(sh)
+		sh.Mu.Lock()
+		cursor, more = s.encodeSome(shard, sh.Tables[0], cursor)
+		s.keyspace.UnlockShard(sh)
 		s.joinParts()
 		if lapped := s.materialiser.lapped.Load(); lapped < slowest && more {
 			t.Fatalf("after %d holds writers are slowed by %d laps, after %d before", holds, lapped, slowest)

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 )
 
@@ -36,10 +37,10 @@ func (s *Store) purgeUnmapped() error {
 			return err
 		}
 	}
-	for i := range s.shards {
-		for phys := range s.shards[i].counts {
+	for i := range s.keyspace.Shard {
+		for phys := range s.keyspace.Shard[i].Counts {
 			if !slices.Contains(s.mapping.Phys, phys) {
-				delete(s.shards[i].counts, phys)
+				delete(s.keyspace.Shard[i].Counts, phys)
 			}
 		}
 	}
@@ -62,8 +63,8 @@ func (s *Store) purgeFlushed() error {
 // counts, expiries, heads and pages.
 func (s *Store) purge() error {
 	s.discard.drain(s)
-	if s.remaking.torn.Load() {
-		return errTorn // the batch may be what a pass left that ended for this
+	if s.keyspace.Tear.Torn() {
+		return keyspace.ErrTorn // the batch may be what a pass left that ended for this
 	}
 	if err := s.land(); err != nil { // what is under way may be of a flushed database
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures/hash"
 )
 
@@ -122,12 +123,12 @@ func TestValuesThatWaitToBePackedMayChangeInAnyWay(t *testing.T) {
 		},
 		"large": func(tx *Tx, key []byte) {
 			h, ch, _, _ := Edit[*hash.Hash](tx, key, nil)
-			h.Set(ch, []byte("large"), make([]byte, 2*maxRecent))
+			h.Set(ch, []byte("large"), make([]byte, 2*keyspace.MaxRecent))
 		},
 		"made anew": func(tx *Tx, key []byte) {
 			tx.Delete(key)
 			h, ch, _, _ := Edit(tx, key, func() *hash.Hash { return hash.New(tx.HashKeys()) })
-			h.Set(ch, []byte("field"), make([]byte, maxRecent/2))
+			h.Set(ch, []byte("field"), make([]byte, keyspace.MaxRecent/2))
 		},
 	} {
 		r := newRecentStore(t)
@@ -140,8 +141,8 @@ func TestValuesThatWaitToBePackedMayChangeInAnyWay(t *testing.T) {
 		for i, key := range r.keys[:7] {
 			r.check(key, i, 73)
 		}
-		if q := &r.shards[0].recent; q.bytes > r.opts.RecentBytes || len(q.queue) > 16 {
-			t.Errorf("%s: %d objects of %d bytes wait", name, len(q.queue), q.bytes)
+		if objects, bytes := r.keyspace.Shard[0].Waiting(); bytes > r.opts.RecentBytes || objects > 16 {
+			t.Errorf("%s: %d objects of %d bytes wait", name, objects, bytes)
 		}
 		closeStore(t, r.Store)
 	}

@@ -113,7 +113,7 @@ func (w *replayer) reconcile(ctx context.Context, sh int) error {
 
 // reconcileTables is reconcile for the shard at hand.
 func (w *replayer) reconcileTables() error {
-	for _, t := range w.replay.s.shards[w.shard].tables {
+	for _, t := range w.replay.s.keyspace.Shard[w.shard].Tables {
 		if t == nil {
 			continue
 		}

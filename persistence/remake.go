@@ -2,8 +2,6 @@ package persistence
 
 import (
 	"errors"
-	"sync"
-	"sync/atomic"
 )
 
 // A handler that panics leaves a transaction of which nothing may stay, although it has
@@ -16,58 +14,6 @@ import (
 // transactions wait, background work ends. Those that the torn values cannot matter to,
 // because they hold other shards already, go on to their ends.
 
-// errTorn is why background work ends while memory is torn.
-var errTorn = errors.New("persistence: memory is being made anew")
-
-// remaking is what is known of memory that is torn.
-type remaking struct {
-	torn   atomic.Bool
-	failed atomic.Pointer[error] // of the last attempt, nil while there is none
-
-	work  sync.Mutex // of who makes memory anew
-	mu    sync.Mutex
-	ended sync.Cond // an attempt has ended; its L is &mu
-}
-
-func (r *remaking) init() { r.ended.L = &r.mu }
-
-// sound reports that transactions need not wait: memory is as it should be, or cannot be
-// made anew for now, so that they get an error.
-func (r *remaking) sound() bool { return !r.torn.Load() || r.failed.Load() != nil }
-
-// failure returns why memory cannot be used, nil if it can.
-func (r *remaking) failure() error {
-	if err := r.failed.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// tear notes that memory is torn. A lock of what is torn is held.
-func (r *remaking) tear() { r.torn.Store(true) }
-
-// over ends an attempt.
-func (r *remaking) over(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err != nil {
-		r.failed.Store(&err)
-	} else {
-		r.failed.Store(nil)
-		r.torn.Store(false)
-	}
-	r.ended.Broadcast()
-}
-
-// wait waits until transactions need not wait.
-func (r *remaking) wait() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for !r.sound() {
-		r.ended.Wait()
-	}
-}
-
 // Leaver is a Replicator that ends the leadership of a term, when the store cannot keep what it has in
 // memory: Follow is called then.
 type Leaver interface {
@@ -78,10 +24,10 @@ var errNoLeaver = errors.New("persistence: the engine cannot end its leadership"
 
 // remake makes torn memory anew, and returns when that is done or has failed. The caller holds no lock.
 func (s *Store) remake() {
-	r := &s.remaking
-	r.work.Lock()
-	defer r.work.Unlock()
-	if !r.torn.Load() {
+	r := &s.keyspace.Tear
+	s.remaking.Lock()
+	defer s.remaking.Unlock()
+	if !r.Torn() {
 		return // by another one
 	}
 	if s.member != nil {
@@ -92,23 +38,23 @@ func (s *Store) remake() {
 	if err != nil {
 		s.report(LevelError, "remake", err)
 	}
-	r.over(err)
+	r.Over(err)
 }
 
 // leave ends the leadership, in which the journal has records that are not committed and may
 // not be lost, and waits for Follow, which makes memory anew of what is committed.
 func (m *Member) leave() {
-	r := &m.s.remaking
+	r := &m.s.keyspace.Tear
 	l, ok := m.replicator.(Leaver)
 	if !ok {
-		r.over(errNoLeaver)
+		r.Over(errNoLeaver)
 		return
 	}
 	m.mu.Lock()
 	term := m.term
 	m.mu.Unlock()
 	l.Leave(term)
-	r.wait()
+	r.Wait()
 }
 
 // remakeAlone makes memory anew of the disk and the whole journal.
@@ -142,13 +88,13 @@ func (tx *Tx) Abandon() bool {
 		return false
 	}
 	s, set, long := tx.s, tx.locked, tx.long
-	s.remaking.tear()
+	s.keyspace.Tear.Set()
 	tx.forget()
 	tx.locked, tx.long = Shards{}, false
 	if long {
-		s.endLong(&set)
+		s.keyspace.EndLong(&set)
 	} else {
-		s.unlock(&set)
+		s.keyspace.Unlock(&set)
 	}
 	s.remake()
 	if long {

@@ -180,7 +180,7 @@ func (r *replay) apply() error {
 				return err
 			}
 		}
-		if b := r.allowance.bound; b == 0 || r.allowance.amid || r.s.memory.Load()+w.grown() <= b {
+		if b := r.allowance.bound; b == 0 || r.allowance.amid || r.s.keyspace.Memory.Load()+w.grown() <= b {
 			return nil
 		}
 		return w.makeRoom(r.last.LSN)
@@ -261,9 +261,8 @@ func (r *replay) eachShard(f func(w *replayer, sh int) error) error {
 	return r.together(func(_ int, w *replayer) error {
 		for sh := int(r.next.Add(1)) - 1; sh < format.ShardCount; sh = int(r.next.Add(1)) - 1 {
 			err := f(w, sh)
-			shard := &r.s.shards[sh]
-			r.s.memory.Add(shard.mem - shard.reported)
-			shard.reported = shard.mem
+			shard := &r.s.keyspace.Shard[sh]
+			r.s.keyspace.Report(shard)
 			if err != nil {
 				return err
 			}
@@ -285,9 +284,9 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 	if len(phys) != len(s.mapping.Phys) {
 		return fmt.Errorf("mapping of %d databases, want %d: %w", len(phys), len(s.mapping.Phys), ErrCorrupt)
 	}
-	for i := range s.shards {
-		old := s.shards[i].tables
-		s.shards[i].tables = make([]*keyspace.Table, len(old))
+	for i := range s.keyspace.Shard {
+		old := s.keyspace.Shard[i].Tables
+		s.keyspace.Shard[i].Tables = make([]*keyspace.Table, len(old))
 		byPhys := map[uint32]*keyspace.Table{}
 		for _, t := range old {
 			if t != nil {
@@ -295,7 +294,7 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 			}
 		}
 		for db, p := range phys {
-			s.shards[i].tables[db] = byPhys[p]
+			s.keyspace.Shard[i].Tables[db] = byPhys[p]
 			delete(byPhys, p)
 		}
 		for _, t := range byPhys {

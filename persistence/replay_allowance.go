@@ -51,8 +51,8 @@ func newAllowance(bound int64) allowance {
 
 // grown is by how much the shard at hand grew since it was accounted for.
 func (w *replayer) grown() int64 {
-	sh := &w.replay.s.shards[w.shard]
-	return sh.mem - sh.reported
+	sh := &w.replay.s.keyspace.Shard[w.shard]
+	return sh.Unreported()
 }
 
 // full reports that memory is beyond the bound by what was applied to the shard at hand.
@@ -62,19 +62,19 @@ func (w *replayer) full() bool {
 		return false
 	}
 	grown := w.grown()
-	return grown > r.allowance.grain && r.s.memory.Load()+grown > r.allowance.bound
+	return grown > r.allowance.grain && r.s.keyspace.Memory.Load()+grown > r.allowance.bound
 }
 
 // hasRoom reports that memory has room for values that no record asks for.
 func (w *replayer) hasRoom() bool {
 	bound := w.replay.s.bound.Load()
-	return bound == 0 || w.replay.s.memory.Load()+w.grown() < bound-bound/8
+	return bound == 0 || w.replay.s.keyspace.Memory.Load()+w.grown() < bound-bound/8
 }
 
 // makeRoom writes what is dirty in the shard at hand and has all of it leave memory. The
 // shard contains the records up to lsn, whole ones.
 func (w *replayer) makeRoom(lsn uint64) error {
-	s, sh := w.replay.s, &w.replay.s.shards[w.shard]
+	s, sh := w.replay.s, &w.replay.s.keyspace.Shard[w.shard]
 	m := &s.materialiser.pass
 	m.Lock()
 	defer m.Unlock()
@@ -83,7 +83,7 @@ func (w *replayer) makeRoom(lsn uint64) error {
 	if err := w.reconcileTables(); err != nil {
 		return err
 	}
-	sh.contains = lsn
+	sh.Contains = lsn
 	err := s.materialiseShard(context.Background(), w.shard)
 	if err == nil {
 		err = s.land() // at once: what is under way would be taken for missing by reconcileTables
@@ -91,16 +91,16 @@ func (w *replayer) makeRoom(lsn uint64) error {
 	if err != nil {
 		return fmt.Errorf("make room: %w", err)
 	}
-	sh.mu.Lock()
-	defer s.unlockShard(sh)
-	sh.contains = 0
+	sh.Mu.Lock()
+	defer s.keyspace.UnlockShard(sh)
+	sh.Contains = 0
 	for _, keep := range []pages{pagesOnly, wholeValues} {
-		for _, t := range sh.tables {
+		for _, t := range sh.Tables {
 			if t != nil {
 				w.evictClean(t, keep)
 			}
 		}
-		if s.memory.Load()+w.grown() <= w.replay.allowance.bound {
+		if s.keyspace.Memory.Load()+w.grown() <= w.replay.allowance.bound {
 			break
 		}
 	}
@@ -142,7 +142,7 @@ func (w *replayer) evictClean(t *keyspace.Table, of pages) {
 
 // contained is the newest record that a shard contains. The lock of the shard is held.
 func (s *Store) contained(shard int) uint64 {
-	if lsn := s.shards[shard].contains; lsn != 0 {
+	if lsn := s.keyspace.Shard[shard].Contains; lsn != 0 {
 		return lsn
 	}
 	return s.journal.Newest()

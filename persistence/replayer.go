@@ -52,10 +52,10 @@ func (w *replayer) enter(sh int) { w.shard, w.phys, w.t = sh, noPhys, nil }
 // expect tells the tables of the shard at hand what size they may have at the end, where there is room for that.
 func (w *replayer) expect() {
 	r := w.replay
-	if r.live || r.allowance.bound > 0 && r.s.memory.Load() >= r.allowance.bound/keyspace.MostExpected {
+	if r.live || r.allowance.bound > 0 && r.s.keyspace.Memory.Load() >= r.allowance.bound/keyspace.MostExpected {
 		return
 	}
-	for _, t := range r.s.shards[w.shard].tables {
+	for _, t := range r.s.keyspace.Shard[w.shard].Tables {
 		if t != nil {
 			t.Expect(r.part)
 		}

@@ -18,14 +18,14 @@ func abandon(t testing.TB, s *Store) {
 	if err := s.closeDisk(); err != nil {
 		t.Fatalf("close the disk: %v", err)
 	}
-	for i := range s.shards {
-		for _, table := range s.shards[i].tables {
+	for i := range s.keyspace.Shard {
+		for _, table := range s.keyspace.Shard[i].Tables {
 			if table != nil {
 				table.Unmap()
 			}
 		}
 	}
-	s.pool.Close()
+	s.keyspace.Pool.Close()
 }
 
 // passUpTo materialises the first n shards and leaves the pass there.

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/storelog"
@@ -137,12 +138,12 @@ func (s *Store) Reload() error {
 	set.AddAll()
 	m := &s.materialiser.pass
 	m.Lock()
-	s.lock(&set, true)
-	err := errTorn
-	if !s.remaking.torn.Load() {
+	s.keyspace.Lock(&set, true)
+	err := keyspace.ErrTorn
+	if !s.keyspace.Tear.Torn() {
 		err = s.forgetLocked()
 	}
-	s.unlock(&set)
+	s.keyspace.Unlock(&set)
 	m.Unlock()
 	if err != nil {
 		return err
@@ -157,8 +158,8 @@ func (s *Store) Reload() error {
 // the pass are locked.
 func (s *Store) forgetLocked() error {
 	s.openBatch()
-	for i := range s.shards {
-		for _, t := range s.shards[i].tables {
+	for i := range s.keyspace.Shard {
+		for _, t := range s.keyspace.Shard[i].Tables {
 			if t == nil {
 				continue
 			}
@@ -173,19 +174,16 @@ func (s *Store) forgetLocked() error {
 		return err
 	}
 	s.materialiser.pass.flights = s.materialiser.pass.flights[:0]
-	for i := range s.shards {
-		sh := &s.shards[i]
-		for db, t := range sh.tables {
+	for i := range s.keyspace.Shard {
+		sh := &s.keyspace.Shard[i]
+		for db, t := range sh.Tables {
 			if t == nil {
 				continue
 			}
-			if sh.counts == nil {
-				sh.counts = map[uint32]int64{}
-			}
-			sh.counts[t.Phys] = t.Disk
+			sh.SetCount(t.Phys, t.Disk)
 			t.Dropped = true
 			t.Drop()
-			sh.tables[db] = nil
+			sh.Tables[db] = nil
 		}
 	}
 	return nil

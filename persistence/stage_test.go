@@ -265,13 +265,13 @@ func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 		m := &s.materialiser.pass
 		m.Lock()
 		shard := format.ShardOf(s.Hash([]byte("h")))
-		sh := &s.shards[shard]
+		sh := &s.keyspace.Shard[shard]
 		want, gone := map[string]string(nil), false
 		for cursor, more := uint64(shard)<<56, true; more; {
 			s.openBatch()
-			sh.mu.Lock()
-			cursor, more = s.encodeSome(shard, sh.tables[0], cursor)
-			s.unlockShard(sh)
+			sh.Mu.Lock()
+			cursor, more = s.encodeSome(shard, sh.Tables[0], cursor)
+			s.keyspace.UnlockShard(sh)
 			s.joinParts()
 			if gone || !m.stage.used {
 				continue
@@ -329,13 +329,13 @@ func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
 		change(11)
 		m.Lock()
 		shard := format.ShardOf(s.Hash([]byte("h")))
-		sh := &s.shards[shard]
-		table := sh.tables[0]
+		sh := &s.keyspace.Shard[shard]
+		table := sh.Tables[0]
 		for cursor, more, holds := uint64(shard)<<56, true, 0; more; holds++ {
 			s.openBatch()
-			sh.mu.Lock()
+			sh.Mu.Lock()
 			cursor, more = s.encodeSome(shard, table, cursor)
-			s.unlockShard(sh)
+			s.keyspace.UnlockShard(sh)
 			s.joinParts()
 			if holds == 3 {
 				all(s, 1, func(tx *Tx) { tx.Flush(0) })
@@ -415,12 +415,12 @@ func failStaging(t *testing.T, fault diskFault, part, k int) (taken bool) {
 	m := &s.materialiser.pass
 	m.Lock()
 	shard := format.ShardOf(s.Hash([]byte("h")))
-	sh := &s.shards[shard]
+	sh := &s.keyspace.Shard[shard]
 	for cursor, more, holds := uint64(shard)<<56, true, 1; more; holds++ {
 		s.openBatch()
-		sh.mu.Lock()
-		cursor, more = s.encodeSome(shard, sh.tables[0], cursor)
-		s.unlockShard(sh)
+		sh.Mu.Lock()
+		cursor, more = s.encodeSome(shard, sh.Tables[0], cursor)
+		s.keyspace.UnlockShard(sh)
 		if holds == part {
 			disk.arm(1)
 		}

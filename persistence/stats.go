@@ -138,16 +138,16 @@ type tableStats struct {
 func (y *tally) bring(s *Store, st *Stats) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	for i := range s.shards {
-		sh := &s.shards[i]
-		if sh.counted.Load() || !s.lockShard(sh) {
+	for i := range s.keyspace.Shard {
+		sh := &s.keyspace.Shard[i]
+		if sh.Counted.Load() || !s.keyspace.LockShard(sh) {
 			continue
 		}
 		y.sum.add(&y.shards[i], -1)
 		s.countTables(i, &y.shards[i])
 		y.sum.add(&y.shards[i], 1)
-		sh.counted.Store(true)
-		sh.mu.Unlock()
+		sh.Counted.Store(true)
+		sh.Mu.Unlock()
 	}
 	st.Databases = append([]DatabaseStats(nil), y.sum.databases...)
 	st.Dirty, st.ColdTables = y.sum.dirty, y.sum.cold
@@ -172,9 +172,9 @@ func (a *tableStats) database(db int) *DatabaseStats {
 
 // countTables counts the tables of a shard, whose lock is held.
 func (s *Store) countTables(shard int, n *tableStats) {
-	sh := &s.shards[shard]
+	sh := &s.keyspace.Shard[shard]
 	*n = tableStats{databases: n.databases[:0]}
-	for db, t := range sh.tables {
+	for db, t := range sh.Tables {
 		switch {
 		case t != nil:
 			if keys := t.Size(); keys > 0 {
@@ -184,8 +184,8 @@ func (s *Store) countTables(shard int, n *tableStats) {
 			if !t.Resident {
 				n.cold++
 			}
-		case len(sh.counts) > 0:
-			if keys := int(s.diskCount(s.mapping.Phys[db], shard)); keys > 0 {
+		case len(sh.Counts) > 0:
+			if keys := int(sh.Counts[s.mapping.Phys[db]]); keys > 0 {
 				n.database(db).Keys = keys
 				n.cold++
 			}

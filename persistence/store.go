@@ -21,7 +21,6 @@ import (
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/persistence/wal"
-	"github.com/vigildb/vigil/structures"
 )
 
 // Store is an open keyspace. Its methods are safe for concurrent use.
@@ -39,22 +38,18 @@ type Store struct {
 	lag      lag
 	reports  reports
 
-	pool slab.Pool
-	// compacts keeps, by kind, objects for the records that become some.
-	compacts [structures.Kinds]sync.Pool
-	shards   [format.ShardCount]shard
-	long     long
-	remaking remaking
+	pool     slab.Pool
+	keyspace keyspace.Keyspace
+	remaking sync.Mutex // of who makes memory anew
 	journal  journal.Journal
 
 	// mapping holds the physical databases. It is written with all shards locked
 	// and read with any.
 	mapping         format.Meta
-	catalog         *catalog.Catalog          // guarded by the lock of shard textShard
+	catalog         *catalog.Catalog          // guarded by the lock of shard keyspace.TextShard
 	marks           [format.ShardCount]uint64 // found by Start, for the replay
 	replayAllowance allowance                 // of Load
 
-	memory    atomic.Int64 // bytes for keys and values
 	large     atomic.Int64 // of these, of values with a pager
 	paging    paging
 	maxMemory atomic.Int64
@@ -131,10 +126,10 @@ func (s *Store) extend() error {
 	}
 	s.mapping.Extend(s.opts.Databases)
 	s.mapping.Mapped = s.journal.Newest()
-	for i := range s.shards {
+	for i := range s.keyspace.Shard {
 		more := make([]*keyspace.Table, len(s.mapping.Phys))
-		copy(more, s.shards[i].tables)
-		s.shards[i].tables = more
+		copy(more, s.keyspace.Shard[i].Tables)
+		s.keyspace.Shard[i].Tables = more
 	}
 	b := s.db.NewBatch()
 	err := errors.Join(b.Set(format.AppendMetaKey(nil), s.mapping.Append(nil), nil), s.apply(b, pebble.Sync))
@@ -179,7 +174,7 @@ func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
 
 // Memory is the number of bytes that keys and values take: the records of short
 // strings, the tables, and estimates for other values.
-func (s *Store) Memory() int64 { return s.memory.Load() }
+func (s *Store) Memory() int64 { return s.keyspace.Memory.Load() }
 
 // syncLog forces Pebble's log to the device.
 func (s *Store) syncLog() error {
@@ -200,4 +195,10 @@ func (s *Store) flush() (flushed <-chan struct{}, err error) {
 		return err
 	})
 	return flushed, errors.Join(err, f.Err())
+}
+
+// table returns the table of a logical database, made on first use. The lock
+// of the shard is held.
+func (s *Store) table(shard, db int) *keyspace.Table {
+	return s.keyspace.Table(shard, db, s.mapping.Phys[db])
 }

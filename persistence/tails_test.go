@@ -111,9 +111,9 @@ func TestPassWritesWhatPagesGained(t *testing.T) {
 			s.paging.mu.Lock()
 			p := s.paging.pagers[0]
 			s.paging.mu.Unlock()
-			sh := &s.shards[format.ShardOf(p.hash)]
-			sh.mu.Lock()
-			defer sh.mu.Unlock()
+			sh := &s.keyspace.Shard[format.ShardOf(p.hash)]
+			sh.Mu.Lock()
+			defer sh.Mu.Unlock()
 			tailed := p.o.Value.(structures.Tailed)
 			tailed.Portion(1, func(uint64, []byte) { wholes++ }, func(uint64, []byte) { tails++ })
 			if tails == 0 || wholes > tails {

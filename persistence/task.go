@@ -70,11 +70,11 @@ func (t *task) end() {
 func (s *Store) touchTask() *task {
 	t := &task{name: "touch", wake: make(chan struct{}, 1)}
 	t.step = func(bool) {
-		if s.pool.TouchNext() {
+		if s.keyspace.Pool.TouchNext() {
 			t.signal() // perhaps there is more
 		}
 	}
-	s.pool.NotifyTouch(t.signal)
+	s.keyspace.Pool.NotifyTouch(t.signal)
 	return t
 }
 

@@ -95,7 +95,7 @@ func (s *Store) memoryExcess() float64 {
 	if bound < spillFloor || Policy(s.policy.Load()) != PolicySpill {
 		return 0
 	}
-	return over(s.memory.Load(), bound+bound/16) * 8
+	return over(s.keyspace.Memory.Load(), bound+bound/16) * 8
 }
 
 // largeExcess is how much more memory than wanted large values take, as a part of an

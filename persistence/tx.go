@@ -9,6 +9,9 @@ import (
 	"github.com/vigildb/vigil/structures/text"
 )
 
+// Shards is a set of shards. The zero value is empty.
+type Shards = keyspace.Shards
+
 // Tx reads and changes keys whose shards it holds. A client has one and uses it
 // for all its commands:
 //
@@ -87,13 +90,13 @@ func (tx *Tx) Lock(set *Shards, now int64) bool {
 // take locks the shards in set when memory is sound. It returns false if a long transaction
 // has one of them and is overdue; a patient caller waits for its end.
 func (tx *Tx) take(set *Shards, patient bool) bool {
-	for tx.s.lock(set, patient) {
-		if tx.s.remaking.sound() {
+	for tx.s.keyspace.Lock(set, patient) {
+		if tx.s.keyspace.Tear.Sound() {
 			tx.locked = *set
 			return true
 		}
-		tx.s.release(set)
-		tx.s.remaking.wait()
+		tx.s.keyspace.Release(set)
+		tx.s.keyspace.Tear.Wait()
 	}
 	return false
 }
@@ -104,7 +107,7 @@ func (tx *Tx) startAt(now int64) {
 	tx.meetNothing()
 	tx.clock = tx.s.clockAt(now)
 	tx.keeps = tx.s.following.Load()
-	tx.err = tx.s.remaking.failure()
+	tx.err = tx.s.keyspace.Tear.Failure()
 	if m := tx.s.member; m != nil {
 		m.enter(tx)
 	}
@@ -115,7 +118,7 @@ func (tx *Tx) startAt(now int64) {
 func (tx *Tx) Writable() bool { return !tx.follows }
 
 // Holds reports whether the shard of a key is locked.
-func (tx *Tx) Holds(key []byte) bool { return tx.locked.has(tx.hash(key)) }
+func (tx *Tx) Holds(key []byte) bool { return tx.locked.Has(tx.hash(key)) }
 
 // Unlock releases the shards. It panics if there are changes that Commit has not
 // sealed; keys that were only found to be expired are sealed by it.
@@ -133,10 +136,10 @@ func (tx *Tx) Unlock() {
 	tx.locked = Shards{}
 	if tx.long {
 		tx.long = false
-		tx.s.endLong(&set)
+		tx.s.keyspace.EndLong(&set)
 		return
 	}
-	tx.s.unlock(&set)
+	tx.s.keyspace.Unlock(&set)
 }
 
 // SeeExpired has keys that have expired, but are still there, look as if they had not, until
@@ -177,7 +180,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 	tx.seal()
 	changed := tx.changed
 	tx.large, tx.growing = tx.growing, false
-	tx.err = tx.s.remaking.failure()
+	tx.err = tx.s.keyspace.Tear.Failure()
 	tx.changed, tx.hasLast = false, false
 	tx.recordArrival()
 	if tx.rec.Len() == 0 {
@@ -211,7 +214,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 // if there is nothing in memory or on disk. An expired key is deleted first,
 // and so is an edited value that became empty.
 func (tx *Tx) locate(hash uint64, key []byte) (*keyspace.Table, int) {
-	if !tx.locked.has(hash) {
+	if !tx.locked.Has(hash) {
 		panic("persistence: key used without the lock of its shard")
 	}
 	if tx.always {

@@ -168,7 +168,7 @@ func (tx *Tx) lift(t *keyspace.Table, i int) (v structures.Value, s []byte, expi
 	}
 	_, b, _ := t.Parts(meta)
 	if t.IsCompact(meta) {
-		return tx.s.loadCompact(b).Value, nil, expire
+		return tx.s.keyspace.LoadCompact(b).Value, nil, expire
 	}
 	return nil, append([]byte{}, b...), expire
 }
@@ -274,8 +274,8 @@ func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expir
 		if !t.IsCompact(meta) {
 			return structures.KindString, append(dst, b...), expire, true
 		}
-		o = tx.s.loadCompact(b)
-		defer tx.s.keepCompact(o)
+		o = tx.s.keyspace.LoadCompact(b)
+		defer tx.s.keyspace.KeepCompact(o)
 		o.Expire = expire
 	}
 	if o.Pager != nil {

@@ -15,7 +15,7 @@ import (
 func (tx *Tx) DBSize(db int) int {
 	tx.meetAll()
 	n := 0
-	for sh := range tx.s.shards {
+	for sh := range tx.s.keyspace.Shard {
 		n += tx.s.sizeOf(sh, db)
 	}
 	return n
@@ -23,10 +23,10 @@ func (tx *Tx) DBSize(db int) int {
 
 // sizeOf is the number of keys of a database in one shard, whose lock is held.
 func (s *Store) sizeOf(sh, db int) int {
-	if t := s.shards[sh].tables[db]; t != nil {
+	if t := s.keyspace.Shard[sh].Tables[db]; t != nil {
 		return t.Size()
 	}
-	return int(s.diskCount(s.mapping.Phys[db], sh))
+	return int(s.keyspace.Shard[sh].Counts[s.mapping.Phys[db]])
 }
 
 // Flush removes all keys of a database. It costs the same for any number:
@@ -57,16 +57,16 @@ func (tx *Tx) flush(db int) bool {
 	tx.seal()
 	s, some := tx.s, false
 	old := s.mapping.Phys[db]
-	for i := range s.shards {
-		sh := &s.shards[i]
-		if t := sh.tables[db]; t != nil {
+	for i := range s.keyspace.Shard {
+		sh := &s.keyspace.Shard[i]
+		if t := sh.Tables[db]; t != nil {
 			s.discard.table(i, t)
 			t.Dropped = true
-			sh.tables[db] = nil
+			sh.Tables[db] = nil
 			some = true
 		}
-		if sh.counts[old] > 0 {
-			delete(sh.counts, old)
+		if sh.Counts[old] > 0 {
+			delete(sh.Counts, old)
 			some = true
 		}
 	}
@@ -97,8 +97,8 @@ func (tx *Tx) Swap(a, b int) {
 	tx.seal()
 	p := tx.s.mapping.Phys
 	p[a], p[b] = p[b], p[a]
-	for i := range tx.s.shards {
-		t := tx.s.shards[i].tables
+	for i := range tx.s.keyspace.Shard {
+		t := tx.s.keyspace.Shard[i].Tables
 		t[a], t[b] = t[b], t[a]
 	}
 	tx.remap()
@@ -211,7 +211,7 @@ func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structu
 func (tx *Tx) Keys(visit func(key []byte) bool) {
 	tx.meetAll()
 	tx.seal()
-	for sh := range tx.s.shards {
+	for sh := range tx.s.keyspace.Shard {
 		if tx.s.sizeOf(sh, tx.db) == 0 {
 			continue
 		}

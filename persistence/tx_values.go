@@ -80,7 +80,7 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 func newObject[T structures.Value](s *Store, create func() T) *keyspace.Object {
 	var none T
 	if r, ok := any(none).(structures.Reusable); ok {
-		if o, ok := s.compacts[r.Kind()].Get().(*keyspace.Object); ok {
+		if o := s.keyspace.Spare(r.Kind()); o != nil {
 			o.Value.(structures.Reusable).Reset()
 			return o
 		}

@@ -70,7 +70,7 @@ func (u *Upcoming) Prefetch() {
 			u.prefetchElements(step)
 		}
 	}
-	u.s.release(&locked)
+	u.s.keyspace.Release(&locked)
 }
 
 // lock takes the locks of the keys' shards that are free, and finds the tables of these. It
@@ -78,15 +78,15 @@ func (u *Upcoming) Prefetch() {
 func (u *Upcoming) lock() (locked Shards) {
 	for i := range u.keys {
 		k := &u.keys[i]
-		sh := &u.s.shards[format.ShardOf(k.hash)]
-		if !locked.has(k.hash) {
-			if !sh.mu.TryLock() {
+		sh := &u.s.keyspace.Shard[format.ShardOf(k.hash)]
+		if !locked.Has(k.hash) {
+			if !sh.Mu.TryLock() {
 				continue
 			}
 			locked.Add(k.hash)
 		}
-		if u.db < len(sh.tables) && !u.s.remaking.torn.Load() {
-			if t := sh.tables[u.db]; t != nil && t.Used > 0 {
+		if u.db < len(sh.Tables) && !u.s.keyspace.Tear.Torn() {
+			if t := sh.Tables[u.db]; t != nil && t.Used > 0 {
 				k.table = t
 			}
 		}

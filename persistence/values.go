@@ -78,10 +78,10 @@ func (s *Store) encodeValue(t *keyspace.Table, i int) {
 // encodeCompact writes a value that is a record, whole.
 func (s *Store) encodeCompact(t *keyspace.Table, meta, hash uint64, h *format.Head) {
 	key, value, expire := t.Parts(meta)
-	o := s.loadCompact(value)
+	o := s.keyspace.LoadCompact(value)
 	o.Key, o.Expire, o.Whole = key, expire, true
 	s.encodeObject(t, hash, o, h)
-	s.keepCompact(o)
+	s.keyspace.KeepCompact(o)
 }
 
 // encodeObject writes the head of an object and those of its pages that the disk

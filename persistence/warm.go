@@ -35,7 +35,7 @@ func (s *Store) warmTask() *task {
 		next := shard + 1
 		if err := s.warmShard(shard); err != nil {
 			next = format.ShardCount
-			if !errors.Is(err, errStopped) && !errors.Is(err, errTorn) {
+			if !errors.Is(err, errStopped) && !errors.Is(err, keyspace.ErrTorn) {
 				s.opts.Logf(LevelError, "warm up: %v", err)
 			}
 		}
@@ -65,7 +65,7 @@ var errStopped = errors.New("persistence: stopped")
 
 // warm fills all tables.
 func (s *Store) warm() error {
-	for i := range s.shards {
+	for i := range s.keyspace.Shard {
 		if err := s.warmShard(i); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *Store) warmShard(shard int) error {
 // warmRoom reports whether memory has room for values that were not requested.
 func (s *Store) warmRoom() bool {
 	bound := s.bound.Load()
-	return bound == 0 || s.memory.Load() < bound-bound/8
+	return bound == 0 || s.keyspace.Memory.Load() < bound-bound/8
 }
 
 type warmer struct {
@@ -104,18 +104,18 @@ type warmKey struct {
 
 // table makes the table of a database in a shard resident.
 func (w *warmer) table(shard, db int) (err error) {
-	sh := &w.s.shards[shard]
-	if !w.s.lockSound(sh) {
-		return errTorn
+	sh := &w.s.keyspace.Shard[shard]
+	if !w.s.keyspace.LockSound(sh) {
+		return keyspace.ErrTorn
 	}
 	if w.s.sizeOf(shard, db) == 0 {
-		sh.mu.Unlock()
+		sh.Mu.Unlock()
 		return nil
 	}
 	t := w.s.table(shard, db)
 	cursor, done := uint64(shard)<<56, t.Resident
 	lost, epoch := t.Lost, t.Epoch
-	sh.mu.Unlock()
+	sh.Mu.Unlock()
 	s := w.s
 	s.disk.RLock()
 	defer s.disk.RUnlock()
@@ -127,8 +127,8 @@ func (w *warmer) table(shard, db int) (err error) {
 		if err := w.read(t, cursor, uint64(shard)<<56|(1<<56-1)); err != nil {
 			return fmt.Errorf("read ahead: %w", err)
 		}
-		if !w.s.lockSound(sh) {
-			return errTorn
+		if !w.s.keyspace.LockSound(sh) {
+			return keyspace.ErrTorn
 		}
 		switch {
 		case t.Dropped || t.Lost != lost:
@@ -141,7 +141,7 @@ func (w *warmer) table(shard, db int) (err error) {
 				done, t.Resident = true, err == nil
 			}
 		}
-		w.s.unlockShard(sh)
+		w.s.keyspace.UnlockShard(sh)
 		if err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ const rooms = `
 	persistence/format:     persistence/journal structures structures/types
 	persistence/grouplog:   persistence/log persistence/storelog
 	persistence/journal:    persistence/tail structures structures/text
-	persistence/keyspace:   persistence/prefetch persistence/slab structures structures/types
+	persistence/keyspace:   persistence/format persistence/prefetch persistence/slab structures structures/types
 	persistence/log:        persistence/fence
 	persistence/lsm:        persistence/fence persistence/format structures
 	persistence/prefetch:

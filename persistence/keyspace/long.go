@@ -1,4 +1,4 @@
-package persistence
+package keyspace
 
 import (
 	"math/bits"
@@ -20,8 +20,8 @@ import (
 // A wait for a long transaction ends early when the transaction is overdue, so that
 // clients get an error in place of silence.
 
-// long is the long transaction of a store.
-type long struct {
+// Long is the long transaction of a store.
+type Long struct {
 	mu      sync.Mutex
 	ended   sync.Cond // or became overdue; its L is &mu
 	active  bool      // guarded by mu
@@ -29,22 +29,22 @@ type long struct {
 	waits   int       // those in wait; guarded by mu
 }
 
-// begin starts the long transaction.
-func (l *long) begin() {
+// Begin starts the long transaction.
+func (l *Long) Begin() {
 	l.mu.Lock()
 	l.active, l.overdue = true, false
 	l.mu.Unlock()
 }
 
 // end ends it; its shards are unlocked.
-func (l *long) end() {
+func (l *Long) end() {
 	l.mu.Lock()
 	l.active, l.overdue = false, false
 	l.wakeLocked()
 	l.mu.Unlock()
 }
 
-func (l *long) wakeLocked() {
+func (l *Long) wakeLocked() {
 	if l.waits > 0 {
 		l.ended.Broadcast()
 	}
@@ -52,7 +52,7 @@ func (l *long) wakeLocked() {
 
 // wait waits for the end of the long transaction. It returns false as soon as that is
 // overdue, unless the caller is patient.
-func (l *long) wait(patient bool) bool {
+func (l *Long) wait(patient bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waits++
@@ -63,9 +63,8 @@ func (l *long) wait(patient bool) bool {
 	return !l.active
 }
 
-// Overdue has those that wait for the long transaction stop waiting.
-func (s *Store) Overdue() {
-	l := &s.long
+// SetOverdue has those that wait for the long transaction stop waiting.
+func (l *Long) SetOverdue() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.active {
@@ -74,10 +73,10 @@ func (s *Store) Overdue() {
 	}
 }
 
-// lock takes the shards in index order, which is what keeps two transactions from
+// Lock takes the shards in index order, which is what keeps two transactions from
 // waiting for each other. It returns false, with nothing locked, if a long
 // transaction has one of them and is overdue; a patient caller waits for its end.
-func (s *Store) lock(set *Shards, patient bool) bool {
+func (s *Keyspace) Lock(set *Shards, patient bool) bool {
 	for {
 		failed := s.lockUntil(set)
 		if failed < 0 {
@@ -85,10 +84,10 @@ func (s *Store) lock(set *Shards, patient bool) bool {
 		}
 		for i := range failed {
 			if set[i>>6]&(1<<(i&63)) != 0 {
-				s.shards[i].mu.Unlock()
+				s.Shard[i].Mu.Unlock()
 			}
 		}
-		if !s.long.wait(patient) {
+		if !s.Long.wait(patient) {
 			return false
 		}
 	}
@@ -96,11 +95,11 @@ func (s *Store) lock(set *Shards, patient bool) bool {
 
 // lockUntil locks the shards up to the first that a long transaction has, and returns
 // its index, or -1.
-func (s *Store) lockUntil(set *Shards) (failed int) {
+func (s *Keyspace) lockUntil(set *Shards) (failed int) {
 	for w, word := range set {
 		for ; word != 0; word &= word - 1 {
 			i := w<<6 | bits.TrailingZeros64(word)
-			if sh := &s.shards[i]; !sh.mu.TryLock() && !sh.await() {
+			if sh := &s.Shard[i]; !sh.Mu.TryLock() && !sh.await() {
 				return i
 			}
 		}
@@ -109,113 +108,75 @@ func (s *Store) lockUntil(set *Shards) (failed int) {
 }
 
 // await locks a shard that is taken, unless a long transaction has it.
-func (sh *shard) await() bool {
+func (sh *Shard) await() bool {
 	sh.queue.Add(1)
 	defer sh.queue.Add(-1)
 	if sh.long.Load() {
 		return false
 	}
-	sh.mu.Lock()
+	sh.Mu.Lock()
 	return true
 }
 
-// lockFree locks a shard for background work, which leaves shards of a long transaction,
+// LockFree locks a shard for background work, which leaves shards of a long transaction,
 // and memory that is torn, for another time.
-func (s *Store) lockFree(sh *shard) bool {
-	if !sh.mu.TryLock() && !sh.await() {
+func (s *Keyspace) LockFree(sh *Shard) bool {
+	if !sh.Mu.TryLock() && !sh.await() {
 		return false
 	}
 	return s.soundLocked(sh)
 }
 
-// lockSound locks a shard for background work, unless memory is torn.
-func (s *Store) lockSound(sh *shard) bool {
-	sh.mu.Lock()
+// LockSound locks a shard for background work, unless memory is torn.
+func (s *Keyspace) LockSound(sh *Shard) bool {
+	sh.Mu.Lock()
 	return s.soundLocked(sh)
 }
 
 // soundLocked unlocks a shard if memory is torn.
-func (s *Store) soundLocked(sh *shard) bool {
-	if s.remaking.torn.Load() {
-		sh.mu.Unlock()
+func (s *Keyspace) soundLocked(sh *Shard) bool {
+	if s.Tear.Torn() {
+		sh.Mu.Unlock()
 		return false
 	}
 	return true
 }
 
-// lockShard locks a shard for a look at it. It returns false if a long transaction has it
+// LockShard locks a shard for a look at it. It returns false if a long transaction has it
 // and is overdue, or memory is torn.
-func (s *Store) lockShard(sh *shard) bool {
-	for !s.lockFree(sh) {
-		if s.remaking.torn.Load() || !s.long.wait(false) {
+func (s *Keyspace) LockShard(sh *Shard) bool {
+	for !s.LockFree(sh) {
+		if s.Tear.Torn() || !s.Long.wait(false) {
 			return false
 		}
 	}
 	return true
 }
 
-// lockLong locks a shard for the long transaction, after those that wait for it. From
+// LockLong locks a shard for the long transaction, after those that wait for it. From
 // the moment that long is set no others begin to.
-func (sh *shard) lockLong() {
+func (sh *Shard) LockLong() {
 	sh.long.Store(true)
 	for {
-		sh.mu.Lock()
+		sh.Mu.Lock()
 		if sh.queue.Load() == 0 {
 			return
 		}
-		sh.mu.Unlock()
+		sh.Mu.Unlock()
 		runtime.Gosched()
 	}
 }
 
-// LockLong is Lock for a long transaction, which may call Extend. The caller sees to it
-// that there is one at a time.
-func (tx *Tx) LockLong(set *Shards, now int64) {
-	for {
-		tx.long = true
-		tx.s.long.begin()
-		tx.startAt(now)
-		tx.extend(set)
-		if tx.s.remaking.sound() {
-			return
-		}
-		held := tx.locked
-		tx.locked, tx.long = Shards{}, false
-		tx.s.endLong(&held)
-		tx.s.remaking.wait()
-	}
-}
-
-// Extend locks more shards for a long transaction. Until it has one, its member of a group
-// may cease to lead. It panics if memory was torn meanwhile: the transaction can neither wait, as
-// it holds shards, nor go on.
-func (tx *Tx) Extend(set *Shards) {
-	tx.extend(set)
-	if !tx.s.remaking.sound() {
-		panic(errTorn)
-	}
-}
-
-func (tx *Tx) extend(set *Shards) {
-	first := tx.locked == Shards{}
-	for w, word := range set {
-		for word &^= tx.locked[w]; word != 0; word &= word - 1 {
-			tx.s.shards[w<<6|bits.TrailingZeros64(word)].lockLong()
-		}
-		tx.locked[w] |= set[w]
-	}
-	if m := tx.s.member; m != nil && first && tx.locked != (Shards{}) {
-		m.enter(tx)
-	}
-}
-
-// endLong ends a long transaction, which holds the shards of set.
-func (s *Store) endLong(set *Shards) {
+// EndLong ends a long transaction, which holds the shards of set.
+func (s *Keyspace) EndLong(set *Shards) {
 	for w, word := range set {
 		for ; word != 0; word &= word - 1 {
-			s.shards[w<<6|bits.TrailingZeros64(word)].long.Store(false)
+			s.Shard[w<<6|bits.TrailingZeros64(word)].long.Store(false)
 		}
 	}
-	s.unlock(set)
-	s.long.end()
+	s.Unlock(set)
+	s.Long.end()
 }
+
+// Wanted reports that a long transaction has the shard, or others wait for it.
+func (sh *Shard) Wanted() bool { return sh.queue.Load() != 0 || sh.long.Load() }

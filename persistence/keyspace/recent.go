@@ -1,8 +1,7 @@
-package persistence
+package keyspace
 
 import (
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
 // A value of some kilobytes rests as a record too, but is not made one at the end of
@@ -11,16 +10,16 @@ import (
 // shard that became objects last.
 
 const (
-	// maxRecent bounds the value of such a record.
-	maxRecent = 8000
-	// recentBytes is the default of Options.RecentBytes: 4 MiB in all shards.
-	recentBytes = 16 << 10
+	// MaxRecent bounds the value of such a record.
+	MaxRecent = 8000
+	// RecentBytes is the default of Options.RecentBytes: 4 MiB in all shards.
+	RecentBytes = 16 << 10
 )
 
 // recentObject is an object that is to become a record.
 type recentObject struct {
-	t    *keyspace.Table
-	o    *keyspace.Object
+	t    *Table
+	o    *Object
 	hash uint64
 	at   uint64 // index in t.objects
 	size int
@@ -34,13 +33,14 @@ type recent struct {
 	bytes int
 }
 
-// linger adds an object to the queue of its shard, and makes records of the oldest
+// Linger adds an object to the queue of its shard, and makes records of the oldest
 // there while they take too much.
-func (s *Store) linger(r recentObject) {
-	q := &s.shards[format.ShardOf(r.hash)].recent
-	r.o.Recent, r.size = true, r.o.Size
+func (s *Keyspace) Linger(t *Table, o *Object, hash, at uint64) {
+	r := recentObject{t, o, hash, at, o.Size}
+	q := &s.Shard[format.ShardOf(r.hash)].recent
+	o.Recent = true
 	q.queue = append(q.queue, r)
-	for q.bytes += r.size; q.bytes > s.opts.RecentBytes; {
+	for q.bytes += r.size; q.bytes > s.recentBytes; {
 		oldest := q.queue[q.first]
 		q.queue[q.first] = recentObject{}
 		q.first++
@@ -56,13 +56,16 @@ func (s *Store) linger(r recentObject) {
 
 // rest makes a record of an object that has been in the queue, if it is still there
 // and its value is neither too large nor about to be looked at by this transaction.
-func (s *Store) rest(r recentObject) {
+func (s *Keyspace) rest(r recentObject) {
 	r.o.Recent = false
 	if r.t.Dropped || !r.t.Has(r.at, r.o) || r.o.Loose || r.o.Edit != nil {
 		return
 	}
 	// The object may have been used again, for another key.
-	if i := r.t.Find(r.hash, r.o.Key); i >= 0 && r.t.Meta(i)&(keyspace.IsObject|keyspace.LocationMask) == keyspace.IsObject|r.at {
-		s.compactObject(r.t, i, r.o, maxRecent)
+	if i := r.t.Find(r.hash, r.o.Key); i >= 0 && r.t.Meta(i)&(IsObject|LocationMask) == IsObject|r.at {
+		s.CompactObject(r.t, i, r.o, MaxRecent)
 	}
 }
+
+// Waiting returns how many objects of a shard wait to become records, and their bytes.
+func (sh *Shard) Waiting() (objects, bytes int) { return len(sh.recent.queue), sh.recent.bytes }
