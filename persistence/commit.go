@@ -50,7 +50,7 @@ func (c *committer) step(periodic, done bool) {
 	if periodic {
 		s.mendTail()
 	}
-	if err := s.brokenErr(); err != nil && (periodic || done || fence.IsFull(err) && s.holdsReserve()) {
+	if err := s.brokenErr(); err != nil && (periodic || done || fence.IsFull(err) && s.reserve.Held()) {
 		c.repair()
 	}
 	err := c.round(periodic, done)

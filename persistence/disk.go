@@ -35,7 +35,7 @@ func (s *Store) openDisk() error {
 		return err
 	}
 	s.lockFile = lock
-	s.openRoom()
+	s.reserve.Open()
 	if err = s.prepareFiles(); err != nil {
 		return errors.Join(err, lock.Close())
 	}
@@ -50,7 +50,7 @@ func (s *Store) openDisk() error {
 // newFence makes the fence of another instance of Pebble.
 func (s *Store) newFence() *fence.FS {
 	f := fence.New(s.marked, s.opts.Dir)
-	f.HoldCompactions(s.room.holds)
+	f.HoldCompactions(s.reserve.Holds)
 	return f
 }
 

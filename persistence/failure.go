@@ -33,7 +33,7 @@ func (s *Store) WriteError() error {
 // DiskError returns why the disk cannot be written, nil if it can, whoever leads. It is ErrFull if there
 // is room for deletions only.
 func (s *Store) DiskError() error {
-	if err := s.diskError(); err != nil || !s.room.tight.Load() {
+	if err := s.diskError(); err != nil || !s.reserve.Tight() {
 		return err
 	}
 	return ErrFull
@@ -95,8 +95,7 @@ const reopenRest = 10
 func (c *committer) repair() {
 	s, r := c.s, &c.reopening
 	if fence.IsFull(s.brokenErr()) {
-		s.room.ample.Store(false)
-		s.giveUp()
+		s.reserve.GiveUp()
 	}
 	avail := uint64(0)
 	if usage, err := s.opts.FS.GetDiskUsage(s.opts.Dir); err == nil {
@@ -118,7 +117,7 @@ func (c *committer) repair() {
 		return
 	}
 	r.rest = 0
-	if s.room.tight.Load() {
+	if s.reserve.Tight() {
 		s.opts.Logf(LevelWarn, "the disk can be written again, for deletions only")
 		return
 	}

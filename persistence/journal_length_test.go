@@ -23,16 +23,13 @@ func TestJournalOfLongRecordsMayBeLonger(t *testing.T) {
 		{bound * 2, 24, 3},
 		{bound * 2, 1, 1},
 	} {
-		s.room.avail.Store(uint64(min(c.free, 1<<20) * bound))
-		s.room.total.Store(1 << 60)
-		if got := s.journalLength(c.bytes); got != int64(c.want*bound) {
+		if got := s.journalLengthOn(c.bytes, uint64(min(c.free, 1<<20)*bound), 1<<60); got != int64(c.want*bound) {
 			t.Errorf("%d bytes, %v free: %d, want %v", c.bytes, c.free, got, c.want*bound)
 		}
 	}
-	s.room.total.Store(0) // unknown
 	s.opts.JournalBound = 1000
 	for size, want := range map[int64]int64{40: 1000, 80: 1000, 200: 1861, 1000: 3444, 10_000: 4000} {
-		if got := s.journalLength(100 * size); got != want {
+		if got := s.journalLengthOn(100*size, 0, 0); got != want {
 			t.Errorf("records of %d bytes: %d, want %d", size, got, want)
 		}
 	}

@@ -118,7 +118,7 @@ func (s *Store) materialiseStep(l *lull) {
 	if err := s.purgeFlushed(); err != nil && err != keyspace.ErrTorn && s.passes.Err() == nil {
 		s.report(LevelError, "purge", fmt.Errorf("remove flushed databases: %w", err))
 	}
-	if s.room.tight.Load() {
+	if s.reserve.Tight() {
 		s.freeRoom()
 		return
 	}
@@ -164,6 +164,12 @@ const (
 // less time a byte: so there may be more of them, and a value that is written over again and again is materialised
 // less often.
 func (s *Store) journalLength(bytes int64) int64 {
+	free, total := s.Space()
+	return s.journalLengthOn(bytes, free, total)
+}
+
+// journalLengthOn is journalLength on a disk of total bytes, 0 if that is not known.
+func (s *Store) journalLengthOn(bytes int64, free, total uint64) int64 {
 	short := s.opts.JournalBound
 	records := int64(s.journal.Newest() - s.trimmed.Load())
 	if bytes < short || records <= 0 {
@@ -172,7 +178,7 @@ func (s *Store) journalLength(bytes int64) int64 {
 	// records*recordCost + bytes, in proportion for the length in place of bytes, is to be as much as for short records.
 	cost := float64(records)/float64(bytes)*recordCost + 1
 	length := min(int64(float64(short)*(recordCost/shortRecord+1)/cost), mostLength*short)
-	if free, total := s.Space(); total > 0 {
+	if total > 0 {
 		length = min(length, int64(free/freePart))
 	}
 	return max(short, length)

@@ -44,3 +44,10 @@ func (s *Store) report(level int, kind string, err error) {
 	}
 	s.opts.Logf(level, "%v", err)
 }
+
+// operatorLog is the log of a store as its rooms write it.
+type operatorLog struct{ s *Store }
+
+func (l operatorLog) Warnf(format string, args ...any) { l.s.opts.Logf(LevelWarn, format, args...) }
+func (l operatorLog) Warn(kind string, err error)      { l.s.report(LevelWarn, kind, err) }
+func (l operatorLog) Error(kind string, err error)     { l.s.report(LevelError, kind, err) }

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/reserve"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -256,16 +257,16 @@ func (r *roomRig) fillUp(free int64) (keys int) {
 func TestReserveIsForDeletionsOnAFullDisk(t *testing.T) {
 	for _, policy := range []SyncPolicy{SyncAlways, SyncEverySecond, SyncNever} {
 		r := newRoomRig(t, policy)
-		if r.room.Step(true); !r.has(reserveName) {
+		if r.room.Step(true); !r.has(reserve.Name) {
 			t.Fatal("there is no reserve")
 		}
 		n := r.fillUp(2 << 20)
-		if r.has(reserveName) || r.said("The reserve is given up") != 1 {
-			t.Errorf("policy %d: the reserve is there: %v; the log: %q", policy, r.has(reserveName), r.log)
+		if r.has(reserve.Name) || r.said("The reserve is given up") != 1 {
+			t.Errorf("policy %d: the reserve is there: %v; the log: %q", policy, r.has(reserve.Name), r.log)
 		}
 		r.room.Step(true)
-		if !errors.Is(r.s.DiskError(), ErrFull) || r.has(reserveName) {
-			t.Errorf("policy %d: without room the store says %v, and the reserve is there: %v", policy, r.s.DiskError(), r.has(reserveName))
+		if !errors.Is(r.s.DiskError(), ErrFull) || r.has(reserve.Name) {
+			t.Errorf("policy %d: without room the store says %v, and the reserve is there: %v", policy, r.s.DiskError(), r.has(reserve.Name))
 		}
 		if !r.del("k0") {
 			t.Errorf("policy %d: k0 is not there", policy)
@@ -280,7 +281,7 @@ func TestReserveIsForDeletionsOnAFullDisk(t *testing.T) {
 		r.until("the deletions free room", func() bool { return r.disk.free() > smallReserve })
 		r.disk.fill(smallTotal / 2)
 		r.room.Step(true)
-		if err := r.s.WriteError(); err != nil || !r.has(reserveName) || r.said("the reserve of 4194304 bytes is taken") != 1 {
+		if err := r.s.WriteError(); err != nil || !r.has(reserve.Name) || r.said("the reserve of 4194304 bytes is taken") != 1 {
 			t.Errorf("policy %d: with room: %v; the log: %q", policy, err, r.log)
 		}
 		r.set("after", 10)
@@ -324,9 +325,9 @@ func TestKillWhileTheReserveIsGivenUp(t *testing.T) {
 // A start on a full disk gives the reserve up: Pebble has to write what its log holds. Without one it fails, and is no
 // damage.
 func TestStartOnAFullDisk(t *testing.T) {
-	for _, reserve := range []bool{true, false} {
+	for _, withFile := range []bool{true, false} {
 		r := newRoomRig(t, SyncAlways)
-		if r.set("k", 1<<20); reserve {
+		if r.set("k", 1<<20); withFile {
 			r.room.Step(true)
 		}
 		if err := r.s.WaitDurable(r.s.Newest()); err != nil {
@@ -336,7 +337,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 		r.close()
 		r.disk.FS = killed
 		r.disk.fill(0)
-		if !reserve {
+		if !withFile {
 			_, err := Open(Options{FS: r.disk, Dir: "db", Databases: 1, Reserve: smallReserve})
 			if !IsFull(err) || wal.AsDamage(err) != nil {
 				t.Errorf("without a reserve: %v", err)
@@ -344,8 +345,8 @@ func TestStartOnAFullDisk(t *testing.T) {
 			continue
 		}
 		r.open(SyncAlways)
-		if err := r.s.WriteError(); !errors.Is(err, ErrFull) || r.has(reserveName) || !r.exists("k") {
-			t.Errorf("with a reserve: %v, it is there: %v, k is there: %v", err, r.has(reserveName), r.exists("k"))
+		if err := r.s.WriteError(); !errors.Is(err, ErrFull) || r.has(reserve.Name) || !r.exists("k") {
+			t.Errorf("with a reserve: %v, it is there: %v, k is there: %v", err, r.has(reserve.Name), r.exists("k"))
 		}
 	}
 }

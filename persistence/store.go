@@ -18,7 +18,7 @@ import (
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
-	"github.com/vigildb/vigil/persistence/slab"
+	"github.com/vigildb/vigil/persistence/reserve"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/persistence/wal"
 )
@@ -38,7 +38,6 @@ type Store struct {
 	lag      lag
 	reports  reports
 
-	pool     slab.Pool
 	keyspace keyspace.Keyspace
 	remaking sync.Mutex // of who makes memory anew
 	journal  journal.Journal
@@ -82,7 +81,7 @@ type Store struct {
 	following  atomic.Bool // a master decides what expires
 	origin     origin
 	frozen     atomic.Bool // a copy is open
-	room       room
+	reserve    reserve.Reserve
 
 	materialiser materialiser
 	warmer       warming
