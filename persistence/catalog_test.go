@@ -16,14 +16,14 @@ func changeTexts(s *Store, round int) uint64 {
 	return all(s, 1, func(tx *Tx) {
 		for op := byte(format.OpLibrary); op <= format.OpMove; op++ {
 			if round == 1 {
-				tx.setText(op, "goes", "old")
-				tx.setText(op, "changes", "old")
-				tx.setText(op, "stays", "old")
+				tx.Texts(TextKind(op)).Set("goes", "old")
+				tx.Texts(TextKind(op)).Set("changes", "old")
+				tx.Texts(TextKind(op)).Set("stays", "old")
 				continue
 			}
-			tx.deleteText(op, "goes")
-			tx.setText(op, "changes", "new")
-			tx.setText(op, "comes", "new")
+			tx.Texts(TextKind(op)).Delete("goes")
+			tx.Texts(TextKind(op)).Set("changes", "new")
+			tx.Texts(TextKind(op)).Set("comes", "new")
 		}
 	})
 }

@@ -15,49 +15,49 @@ func TestConfigurationLasts(t *testing.T) {
 	s := openMemory(t, Options{FS: vfs.NewMem(), IdleAfter: -1})
 	reopen := func(when string, want map[string]string) {
 		t.Helper()
-		s = reopenTexts(t, s, (*Store).Configuration, when, want)
+		s = reopenTexts(t, s, Directives, when, want)
 	}
 	all(s, 1, func(tx *Tx) {
 		tx.SetString([]byte("k"), []byte("1"), NoExpiry)
-		tx.SetDirective("timeout", "5")
+		tx.Texts(Directives).Set("timeout", "5")
 		tx.SetString([]byte("k"), []byte("2"), NoExpiry) // the operation in between is not about k
-		tx.SetDirective("hz", "")
-		tx.SetUser("timeout", "on")
-		if v, ok := tx.Directive("timeout"); v != "5" || !ok {
+		tx.Texts(Directives).Set("hz", "")
+		tx.Texts(Users).Set("timeout", "on")
+		if v, ok := tx.Texts(Directives).Get("timeout"); v != "5" || !ok {
 			t.Errorf("timeout is %q, %v", v, ok)
 		}
 	})
 	reopen("set", map[string]string{"timeout": "5", "hz": ""})
 	long := strings.Repeat("x", bigRecord) // a record in pieces
 	all(s, 1, func(tx *Tx) {
-		tx.DeleteDirective("timeout")
-		tx.SetDirective("of a later version", long)
-		tx.DeleteLibraries()
+		tx.Texts(Directives).Delete("timeout")
+		tx.Texts(Directives).Set("of a later version", long)
+		tx.Texts(Libraries).Clear()
 		tx.FlushAll()
-		if v, ok := tx.Directive("timeout"); v != "" || ok {
+		if v, ok := tx.Texts(Directives).Get("timeout"); v != "" || ok {
 			t.Errorf("timeout is %q, %v", v, ok)
 		}
 	})
 	reopen("deleted", map[string]string{"hz": "", "of a later version": long})
 	all(s, 1, func(tx *Tx) {
-		tx.SetDirective("hz", "20")
-		tx.DeleteDirective("of a later version")
+		tx.Texts(Directives).Set("hz", "20")
+		tx.Texts(Directives).Delete("of a later version")
 	})
 	reopen("replaced", map[string]string{"hz": "20"})
-	wantTexts(t, "in the end", s.Users(), map[string]string{"timeout": "on"})
+	wantTexts(t, "in the end", s.Texts(Users), map[string]string{"timeout": "on"})
 	closeStore(t, s)
 }
 
 func TestConfigurationIsInSnapshots(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
-	all(s, 1, func(tx *Tx) { tx.SetDirective("a", "1") })
+	all(s, 1, func(tx *Tx) { tx.Texts(Directives).Set("a", "1") })
 	materialise(t, s)
-	all(s, 1, func(tx *Tx) { tx.SetDirective("b", "2") })
+	all(s, 1, func(tx *Tx) { tx.Texts(Directives).Set("b", "2") })
 	if err := s.Snapshot("copy"); err != nil {
 		t.Fatal(err)
 	}
-	all(s, 1, func(tx *Tx) { tx.DeleteDirective("a") })
+	all(s, 1, func(tx *Tx) { tx.Texts(Directives).Delete("a") })
 	closeStore(t, s)
 	if r := checkStore(t, fs, "copy"); !r.Sound() || r.Directives != 1 || r.Users != 0 {
 		t.Errorf("check of the snapshot: %+v", r)
@@ -66,7 +66,7 @@ func TestConfigurationIsInSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantTexts(t, "snapshot", s.Configuration(), map[string]string{"a": "1", "b": "2"})
+	wantTexts(t, "snapshot", s.Texts(Directives), map[string]string{"a": "1", "b": "2"})
 	closeStore(t, s)
 }
 
@@ -75,7 +75,7 @@ func TestDamagedDirectiveIsFound(t *testing.T) {
 	for i := range len(format.AppendText(nil, "d", "5")) {
 		fs := vfs.NewMem()
 		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
-		all(s, 1, func(tx *Tx) { tx.SetDirective("d", "5") })
+		all(s, 1, func(tx *Tx) { tx.Texts(Directives).Set("d", "5") })
 		materialise(t, s)
 		b := format.AppendText(nil, "d", "5")
 		b[i] ^= 1

@@ -83,7 +83,7 @@ func (s *Store) freeze() (*Frozen, error) {
 func (f *Frozen) Databases() int { return f.s.Databases() }
 
 // Libraries returns the sources of all libraries by name.
-func (f *Frozen) Libraries() map[string]string { return f.s.Libraries() }
+func (f *Frozen) Libraries() map[string]string { return f.s.Texts(Libraries) }
 
 // Keys is the number of keys of a database, those that are expired and still there included.
 func (f *Frozen) Keys(db int) (n int64) {

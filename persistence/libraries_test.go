@@ -21,17 +21,17 @@ func wantTexts(t *testing.T, when string, got, want map[string]string) {
 
 // reopenTexts checks texts of a store, those that it has after a start, and those after another one when they
 // are written. It returns the store of that.
-func reopenTexts(t *testing.T, s *Store, of func(*Store) map[string]string, when string, want map[string]string) *Store {
+func reopenTexts(t *testing.T, s *Store, kind TextKind, when string, want map[string]string) *Store {
 	t.Helper()
 	o := Options{FS: s.opts.FS, IdleAfter: -1}
-	wantTexts(t, when, of(s), want)
+	wantTexts(t, when, s.Texts(kind), want)
 	closeStore(t, s)
 	s = openMemory(t, o)
-	wantTexts(t, when+", reopened", of(s), want)
+	wantTexts(t, when+", reopened", s.Texts(kind), want)
 	materialise(t, s)
 	closeStore(t, s)
 	s = openMemory(t, o)
-	wantTexts(t, when+", materialised", of(s), want)
+	wantTexts(t, when+", materialised", s.Texts(kind), want)
 	return s
 }
 
@@ -39,32 +39,32 @@ func TestLibrariesLast(t *testing.T) {
 	s := openMemory(t, Options{FS: vfs.NewMem(), IdleAfter: -1})
 	reopen := func(when string, want map[string]string) {
 		t.Helper()
-		s = reopenTexts(t, s, (*Store).Libraries, when, want)
+		s = reopenTexts(t, s, Libraries, when, want)
 	}
 	all(s, 1, func(tx *Tx) {
 		tx.SetString([]byte("k"), []byte("1"), NoExpiry)
-		tx.SetLibrary("a", "one")
+		tx.Texts(Libraries).Set("a", "one")
 		tx.SetString([]byte("k"), []byte("2"), NoExpiry) // the operation in between is not about k
-		tx.SetLibrary("b", "two")
+		tx.Texts(Libraries).Set("b", "two")
 	})
 	reopen("set", map[string]string{"a": "one", "b": "two"})
 	all(s, 1, func(tx *Tx) {
 		if v, _, err := tx.String([]byte("k")); string(v) != "2" || err != nil {
 			t.Errorf("k: got %q, %v", v, err)
 		}
-		tx.DeleteLibrary("a")
-		tx.SetLibrary("c", strings.Repeat("x", bigRecord)) // a record in pieces
+		tx.Texts(Libraries).Delete("a")
+		tx.Texts(Libraries).Set("c", strings.Repeat("x", bigRecord)) // a record in pieces
 		tx.FlushAll()
 	})
 	reopen("deleted", map[string]string{"b": "two", "c": strings.Repeat("x", bigRecord)})
 	all(s, 1, func(tx *Tx) {
-		tx.DeleteLibraries()
-		tx.SetLibrary("b", "three")
+		tx.Texts(Libraries).Clear()
+		tx.Texts(Libraries).Set("b", "three")
 	})
 	reopen("flushed", map[string]string{"b": "three"})
-	all(s, 1, func(tx *Tx) { tx.DeleteLibraries() })
+	all(s, 1, func(tx *Tx) { tx.Texts(Libraries).Clear() })
 	reopen("empty", map[string]string{})
-	if lsn := all(s, 1, func(tx *Tx) { tx.DeleteLibraries() }); lsn != 0 {
+	if lsn := all(s, 1, func(tx *Tx) { tx.Texts(Libraries).Clear() }); lsn != 0 {
 		t.Errorf("deleting nothing made record %d", lsn)
 	}
 	closeStore(t, s)
@@ -73,13 +73,13 @@ func TestLibrariesLast(t *testing.T) {
 func TestLibrariesAreInSnapshots(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
-	all(s, 1, func(tx *Tx) { tx.SetLibrary("a", "one") })
+	all(s, 1, func(tx *Tx) { tx.Texts(Libraries).Set("a", "one") })
 	materialise(t, s)
-	all(s, 1, func(tx *Tx) { tx.SetLibrary("b", "two") })
+	all(s, 1, func(tx *Tx) { tx.Texts(Libraries).Set("b", "two") })
 	if err := s.Snapshot("copy"); err != nil {
 		t.Fatal(err)
 	}
-	all(s, 1, func(tx *Tx) { tx.DeleteLibraries() })
+	all(s, 1, func(tx *Tx) { tx.Texts(Libraries).Clear() })
 	closeStore(t, s)
 	if r := checkStore(t, fs, "copy"); !r.Sound() || r.Libraries != 1 {
 		t.Errorf("check of the snapshot: %+v", r)
@@ -88,7 +88,7 @@ func TestLibrariesAreInSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantTexts(t, "snapshot", s.Libraries(), map[string]string{"a": "one", "b": "two"})
+	wantTexts(t, "snapshot", s.Texts(Libraries), map[string]string{"a": "one", "b": "two"})
 	closeStore(t, s)
 }
 
@@ -97,7 +97,7 @@ func TestDamagedLibraryIsFound(t *testing.T) {
 	for i := range len(format.AppendText(nil, "a", "one")) {
 		fs := vfs.NewMem()
 		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
-		all(s, 1, func(tx *Tx) { tx.SetLibrary("a", "one") })
+		all(s, 1, func(tx *Tx) { tx.Texts(Libraries).Set("a", "one") })
 		materialise(t, s)
 		b := format.AppendText(nil, "a", "one")
 		b[i] ^= 1

@@ -49,7 +49,7 @@ func (n *node) hear(op byte) func(texts map[string]string, changed []string) {
 func (n *node) heed() {
 	n.told = map[byte]map[string]string{}
 	for op := byte(format.OpUser); op <= format.OpMove; op++ {
-		n.told[op] = n.s.textsByName(op)
+		n.told[op] = n.s.Texts(TextKind(op))
 	}
 }
 

@@ -23,7 +23,7 @@ func (n *node) unused(identity string) string {
 		return "there are members"
 	case string(n.log().Identity()) != identity:
 		return "the identity is " + string(n.log().Identity())
-	case n.s.anyKeys() || len(n.s.Libraries())+len(n.s.Users())+len(n.s.Configuration())+len(n.s.Moves()) > 0:
+	case n.s.anyKeys() || len(n.s.Texts(Libraries))+len(n.s.Texts(Users))+len(n.s.Texts(Directives))+len(n.s.Texts(Moves)) > 0:
 		return "there are keys or texts"
 	case n.s.journal.Newest() != 0 || n.s.Synced() != 0:
 		return "there are records"

@@ -90,11 +90,11 @@ func ahead(t testing.TB) (w *world, leader, lags *node) {
 	leader.put("gone", "1")
 	leader.put("kept", "old")
 	leader.texts(func(tx *Tx) {
-		tx.SetUser("gone", "on")
-		tx.SetUser("kept", "old")
-		tx.SetLibrary("gone", "code")
-		tx.SetDirective("gone", "1")
-		tx.SetDirective("kept", "old")
+		tx.Texts(Users).Set("gone", "on")
+		tx.Texts(Users).Set("kept", "old")
+		tx.Texts(Libraries).Set("gone", "code")
+		tx.Texts(Directives).Set("gone", "1")
+		tx.Texts(Directives).Set("kept", "old")
 	})
 	commit()
 	for range 4 {
@@ -113,12 +113,12 @@ func ahead(t testing.TB) (w *world, leader, lags *node) {
 		leader.put(fmt.Sprintf("k%d", i), string(bytes.Repeat([]byte{byte(i)}, 1+i*10)))
 		if i == 200 {
 			leader.texts(func(tx *Tx) {
-				tx.DeleteUser("gone")
-				tx.SetUser("kept", "new")
-				tx.DeleteLibraries()
-				tx.SetLibrary("new", "code")
-				tx.DeleteDirective("gone")
-				tx.SetDirective("kept", "new")
+				tx.Texts(Users).Delete("gone")
+				tx.Texts(Users).Set("kept", "new")
+				tx.Texts(Libraries).Clear()
+				tx.Texts(Libraries).Set("new", "code")
+				tx.Texts(Directives).Delete("gone")
+				tx.Texts(Directives).Set("kept", "new")
 			})
 			commit()
 			leader.know()
@@ -169,7 +169,7 @@ func (n *node) has(t testing.TB, now bool) {
 		}
 	}
 	for op, want := range texts {
-		got, told := fmt.Sprint(n.s.textsByName(op)), n.told[op]
+		got, told := fmt.Sprint(n.s.Texts(TextKind(op))), n.told[op]
 		if got != want || told != nil && fmt.Sprint(told) != want {
 			t.Errorf("texts of operation %d: got %s, told %v, want %s", op, got, told, want)
 		}

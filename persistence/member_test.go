@@ -386,7 +386,7 @@ func TestFollowerAppliesAnEntryOnceBeforeOneThatIsAboutNoKey(t *testing.T) {
 			}
 			l.Push(ch, list.Tail, []byte("element"))
 		})
-		change(func(tx *Tx) { tx.SetUser(fmt.Sprint("user", i), "on") })
+		change(func(tx *Tx) { tx.Texts(Users).Set(fmt.Sprint("user", i), "on") })
 	}
 	all(other.s, w.now, func(tx *Tx) {
 		if l, ok, err := View[*list.List](tx, []byte("l")); !ok || err != nil || l.Len() != 3 {

@@ -36,28 +36,28 @@ func (o *trial) swap() bool {
 func (o *trial) nameOfText() string { return string(rune('a' + o.r.IntN(4))) }
 
 // setText sets one of the texts that op changes.
-func setText(op byte, set func(tx *Tx, name, text string)) func(*trial) bool {
+func setText(kind TextKind) func(*trial) bool {
 	return func(o *trial) bool {
 		name, text := o.nameOfText(), fmt.Sprint(o.r.IntN(1000))
-		set(o.tx, name, text)
-		o.m.texts[op][name] = text
+		o.tx.Texts(kind).Set(name, text)
+		o.m.texts[byte(kind)][name] = text
 		return true
 	}
 }
 
-func deleteText(op byte, remove func(tx *Tx, name string)) func(*trial) bool {
+func deleteText(kind TextKind) func(*trial) bool {
 	return func(o *trial) bool {
 		name := o.nameOfText()
-		remove(o.tx, name)
-		_, ok := o.m.texts[op][name]
-		delete(o.m.texts[op], name)
+		o.tx.Texts(kind).Delete(name)
+		_, ok := o.m.texts[byte(kind)][name]
+		delete(o.m.texts[byte(kind)], name)
 		return ok
 	}
 }
 
 func (o *trial) deleteLibraries() bool {
 	n := len(o.m.texts[format.OpLibrary])
-	o.tx.DeleteLibraries()
+	o.tx.Texts(Libraries).Clear()
 	clear(o.m.texts[format.OpLibrary])
 	return n > 0
 }

@@ -17,25 +17,23 @@ func TestMovesLastUntilTheyAreOver(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
 	all(s, 1, func(tx *Tx) {
-		tx.SetMove("1", "there 0-5")
-		tx.SetMove("2", "")
-		tx.SetDirective("1", "another kind")
-		var names []string
-		tx.Moves(func(name string) { names = append(names, name) })
-		if slices.Sort(names); fmt.Sprint(names) != "[1 2]" {
+		tx.Texts(Moves).Set("1", "there 0-5")
+		tx.Texts(Moves).Set("2", "")
+		tx.Texts(Directives).Set("1", "another kind")
+		if names := slices.Sorted(tx.Texts(Moves).Names()); fmt.Sprint(names) != "[1 2]" {
 			t.Errorf("the moves are %q", names)
 		}
 	})
-	s = reopenTexts(t, s, (*Store).Moves, "set", map[string]string{"1": "there 0-5", "2": ""})
+	s = reopenTexts(t, s, Moves, "set", map[string]string{"1": "there 0-5", "2": ""})
 	if err := s.Snapshot("copy"); err != nil {
 		t.Fatal(err)
 	}
 	all(s, 1, func(tx *Tx) {
-		tx.DeleteMove("1")
+		tx.Texts(Moves).Delete("1")
 		tx.FlushAll() // of keys
 	})
-	s = reopenTexts(t, s, (*Store).Moves, "over", map[string]string{"2": ""})
-	wantTexts(t, "in the end", s.Configuration(), map[string]string{"1": "another kind"})
+	s = reopenTexts(t, s, Moves, "over", map[string]string{"2": ""})
+	wantTexts(t, "in the end", s.Texts(Directives), map[string]string{"1": "another kind"})
 	closeStore(t, s)
 	if r := checkStore(t, fs, "copy"); !r.Sound() || r.Moves != 2 {
 		t.Errorf("check of the snapshot: %+v", r)
@@ -47,7 +45,7 @@ func TestDamagedMoveIsFound(t *testing.T) {
 	for i := range len(format.AppendText(nil, "7", "x")) {
 		fs := vfs.NewMem()
 		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
-		all(s, 1, func(tx *Tx) { tx.SetMove("7", "x") })
+		all(s, 1, func(tx *Tx) { tx.Texts(Moves).Set("7", "x") })
 		materialise(t, s)
 		b := format.AppendText(nil, "7", "x")
 		b[i] ^= 1

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/commands/script/lua"
+	"github.com/vigildb/vigil/persistence"
 )
 
 // ChangeLibraries puts what change returns in the place of the libraries of functions, in
@@ -35,17 +36,17 @@ func (s *session) ChangeLibraries(change func(now *lua.Libraries, memory int64) 
 // keepLibraries changes the libraries of the store.
 func (s *session) keepLibraries(now, next *lua.Libraries) {
 	if n, _ := next.Len(); n == 0 {
-		s.tx.DeleteLibraries()
+		s.tx.Texts(persistence.Libraries).Clear()
 		return
 	}
 	for _, lib := range now.Sorted() {
 		if next.Get(lib.Name) == nil {
-			s.tx.DeleteLibrary(lib.Name)
+			s.tx.Texts(persistence.Libraries).Delete(lib.Name)
 		}
 	}
 	for _, lib := range next.Sorted() {
 		if old := now.Get(lib.Name); old == nil || old.Code != lib.Code {
-			s.tx.SetLibrary(lib.Name, lib.Code)
+			s.tx.Texts(persistence.Libraries).Set(lib.Name, lib.Code)
 		}
 	}
 }
@@ -53,7 +54,7 @@ func (s *session) keepLibraries(now, next *lua.Libraries) {
 // loadLibraries gives the libraries of the store to the engine. One that cannot be loaded
 // stays in the store.
 func (srv *Server) loadLibraries() {
-	e, sources, set := srv.scripts.engine, srv.store.Libraries(), lua.NewLibraries()
+	e, sources, set := srv.scripts.engine, srv.store.Texts(persistence.Libraries), lua.NewLibraries()
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		if _, err := e.AddLibrary(set, sources[name], false, srv.settings().conf.LuaMemoryLimit); err != nil {
 			srv.logf(LogWarning, "Library %s was not loaded: %v", name, err)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 )
 
 // Load reads what the store holds, once. Until it returns nil, clients get
@@ -26,7 +27,7 @@ func (srv *Server) Load() error {
 	srv.loadLibraries()
 	srv.recallUsers()
 	srv.recallConfiguration()
-	srv.takeMoves(srv.store.Moves(), nil)
+	srv.takeMoves(srv.store.Texts(persistence.Moves), nil)
 	srv.reportUsers()
 	srv.reportConfiguration()
 	if err := srv.join(); err != nil {

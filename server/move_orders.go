@@ -107,7 +107,7 @@ func (srv *Server) order(to []cluster.Destination) (jobs []*moveJob, err error) 
 			q.last++
 			j := newMoveJob(strconv.FormatUint(q.last, 10), d, now)
 			if j.kept = keeps; keeps {
-				tx.SetMove(j.Name, orderText(j))
+				tx.Texts(persistence.Moves).Set(j.Name, orderText(j))
 			}
 			srv.enqueueLocked(j)
 			jobs = append(jobs, j)
@@ -164,7 +164,7 @@ func (q *moves) dropLocked() {
 // leadMoves goes on with the moves that the leaders before have left, when this server is about to lead: it has all that was
 // committed by then.
 func (srv *Server) leadMoves() {
-	all, q := srv.jobsOf(srv.store.Moves()), &srv.moves
+	all, q := srv.jobsOf(srv.store.Texts(persistence.Moves)), &srv.moves
 	q.mu.Lock()
 	q.dropLocked()
 	for _, j := range all {
@@ -181,7 +181,7 @@ func (srv *Server) leadMoves() {
 
 // followMoves ends the moves of this server, whose leadership is over.
 func (srv *Server) followMoves() {
-	kept, q := srv.store.Moves(), &srv.moves
+	kept, q := srv.store.Texts(persistence.Moves), &srv.moves
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.dropLocked()
@@ -222,10 +222,9 @@ func (h host) CancelMoves() (err error) {
 	}
 	srv.abroad(func() {
 		err = srv.changeMoves(func(tx *persistence.Tx, _ bool) {
-			var names []string
-			tx.Moves(func(name string) { names = append(names, name) })
-			for _, name := range names {
-				tx.DeleteMove(name)
+			moves := tx.Texts(persistence.Moves)
+			for _, name := range slices.Collect(moves.Names()) {
+				moves.Delete(name)
 			}
 			srv.moves.end(errMoveCancelled)
 		})
@@ -239,7 +238,7 @@ func (srv *Server) forgetMove(j *moveJob) {
 	if !j.kept || context.Cause(j.ctx) != nil {
 		return
 	}
-	if err := srv.changeMoves(func(tx *persistence.Tx, _ bool) { tx.DeleteMove(j.Name) }); err != nil {
+	if err := srv.changeMoves(func(tx *persistence.Tx, _ bool) { tx.Texts(persistence.Moves).Delete(j.Name) }); err != nil {
 		srv.logf(LogVerbose, "The move %s of slots is over, and the group does not note that: %v", j.Name, err)
 	}
 }

@@ -107,7 +107,7 @@ func TestNextLeaderGoesOnWithMoves(t *testing.T) {
 	h.fail()
 	h.untilProgress("waiting of 0-2047 1024/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
 	h.next.order(h.next.dial(), "6000 6000")
-	if kept := h.next.srv.store.Moves(); len(kept) != 4 {
+	if kept := h.next.srv.store.Texts(persistence.Moves); len(kept) != 4 {
 		t.Errorf("%q are kept, want 4", kept)
 	}
 	for _, want := range []string{"1024-2047", "3300", "5000-5001 5003", "6000"} {
@@ -116,7 +116,7 @@ func TestNextLeaderGoesOnWithMoves(t *testing.T) {
 		}
 	}
 	h.next.untilProgress("success of 0-2047 2048/2048, success of 3300 1/1, success of 5000-5001 5003 3/3, success of 6000 1/1")
-	if left := h.next.srv.store.Moves(); len(left) > 0 {
+	if left := h.next.srv.store.Texts(persistence.Moves); len(left) > 0 {
 		t.Errorf("%q are kept after they were made", left)
 	}
 }
@@ -217,7 +217,7 @@ func TestMovesToAGroupThatIsGoneFailAtOnce(t *testing.T) {
 	if got := c.do("CLUSTER", "GETSLOTMIGRATIONS"); strings.Count(got, `"message" "the group that slots go to is not in the cluster any more: it lies buried, or its server was reset"`) != 2 {
 		t.Errorf("GETSLOTMIGRATIONS: %s", got)
 	}
-	if left := r.srv.store.Moves(); len(left) > 0 {
+	if left := r.srv.store.Texts(persistence.Moves); len(left) > 0 {
 		t.Errorf("%q are kept after they failed", left)
 	}
 	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 3300 3300 NODE "+strings.Repeat("c", 40), "(error) ERR Unknown node "+strings.Repeat("c", 40))
@@ -231,7 +231,7 @@ func TestGroupOfALowerLevelKeepsNoMoves(t *testing.T) {
 	r.order(c, "3300 3300", "3301 3301")
 	r.gives()
 	<-r.giving
-	if kept := r.srv.store.Moves(); len(kept) > 0 {
+	if kept := r.srv.store.Texts(persistence.Moves); len(kept) > 0 {
 		t.Errorf("%q are kept", kept)
 	}
 	r.follow()
@@ -251,7 +251,7 @@ func TestTooManyMovesAreRefused(t *testing.T) {
 	const to = " NODE cccccccccccccccccccccccccccccccccccccccc"
 	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 5000 5000"+to+" SLOTSRANGE 5001 5001"+to, "(error) ERR too many moves of slots wait")
 	r.order(c, "5000 5000")
-	if n := len(r.srv.store.Moves()); n != maxMoveJobs {
+	if n := len(r.srv.store.Texts(persistence.Moves)); n != maxMoveJobs {
 		t.Errorf("%d moves are kept", n)
 	}
 	c.want("MULTI", "OK")
@@ -269,9 +269,9 @@ func TestKeptMovesAreReadStrictly(t *testing.T) {
 		}
 	}
 	if err := r.srv.changeMoves(func(tx *persistence.Tx, _ bool) {
-		tx.SetMove("10", "of a later version")
-		tx.SetMove("9", strings.Repeat("a", 40)+" "+strings.Repeat("c", 40)+" 5000 3300 3302-3303")
-		tx.SetMove("11", strings.Repeat("a", 40)+" "+strings.Repeat("c", 40)+" 5000 3301")
+		tx.Texts(persistence.Moves).Set("10", "of a later version")
+		tx.Texts(persistence.Moves).Set("9", strings.Repeat("a", 40)+" "+strings.Repeat("c", 40)+" 5000 3300 3302-3303")
+		tx.Texts(persistence.Moves).Set("11", strings.Repeat("a", 40)+" "+strings.Repeat("c", 40)+" 5000 3301")
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestKeptMovesAreReadStrictly(t *testing.T) {
 		}
 	}
 	r.untilProgress("success of 3300 3302-3303 3/3, success of 3301 1/1")
-	if kept := fmt.Sprint(r.srv.store.Moves()); kept != "map[10:of a later version]" {
+	if kept := fmt.Sprint(r.srv.store.Texts(persistence.Moves)); kept != "map[10:of a later version]" {
 		t.Errorf("%s is kept", kept)
 	}
 	if m := (host{r.srv}).Moves()[0]; m.Created != 5000 || m.Node != strings.Repeat("c", 40) {

@@ -33,8 +33,8 @@ func (s *session) keepSet(pairs []string, shared []conf.Pair) error {
 		return err
 	}
 	for _, p := range shared {
-		if value, ok := s.tx.Directive(p.Name); !ok || value != p.Value {
-			s.tx.SetDirective(p.Name, p.Value)
+		if value, ok := s.tx.Texts(persistence.Directives).Get(p.Name); !ok || value != p.Value {
+			s.tx.Texts(persistence.Directives).Set(p.Name, p.Value)
 			s.keptTexts = true
 		}
 	}
@@ -59,8 +59,8 @@ func (s *session) Unshare(directives []string) error {
 	}
 	changed := names[:0]
 	for _, name := range names {
-		if _, ok := s.tx.Directive(name); ok {
-			s.tx.DeleteDirective(name)
+		if _, ok := s.tx.Texts(persistence.Directives).Get(name); ok {
+			s.tx.Texts(persistence.Directives).Delete(name)
 			s.keptTexts = true
 			changed = append(changed, name)
 		}
@@ -90,7 +90,7 @@ func (srv *Server) recallConfiguration() {
 	if srv.opts.Group == nil {
 		return
 	}
-	if values := srv.store.Configuration(); len(values) > 0 {
+	if values := srv.store.Texts(persistence.Directives); len(values) > 0 {
 		srv.takeConfiguration(values, nil)
 	}
 }

@@ -76,7 +76,7 @@ func TestDirectivesAreTheMembersOwnBelowTheLevelOfSharing(t *testing.T) {
 	c.dial().want("CONFIG SET timeout 72", "OK")
 	c.has("timeout", "72")
 	c.follower.has("timeout", "71")
-	if got := c.srv.store.Configuration(); len(got) > 0 {
+	if got := c.srv.store.Texts(persistence.Directives); len(got) > 0 {
 		t.Errorf("the group has %v before its level allows it", got)
 	}
 	for _, m := range []*testGroup{c.g, c.other} {
@@ -131,8 +131,8 @@ func TestConfigSetOfALeaderHappensWhollyOrNotAtAll(t *testing.T) {
 			t.Errorf("a long value: got %.100s", got)
 		}
 	}
-	if got := c.srv.store.Stats().LSN; got != lsn || len(c.srv.store.Configuration()) > 0 {
-		t.Errorf("record %d, %v", got, c.srv.store.Configuration())
+	if got := c.srv.store.Stats().LSN; got != lsn || len(c.srv.store.Texts(persistence.Directives)) > 0 {
+		t.Errorf("record %d, %v", got, c.srv.store.Texts(persistence.Directives))
 	}
 	c.has("timeout", "0")
 	c.has("requirepass", "")
@@ -287,13 +287,13 @@ func TestValueThatCannotBeTakenLeavesTheMembersOwn(t *testing.T) {
 	admin.want("CONFIG SET timeout 70", "OK")
 	c.follower.has("timeout", "70")
 	c.texts(func(tx *persistence.Tx) {
-		tx.SetDirective("timeout", "later")
-		tx.SetDirective("maxmemory", "1")                // of the machine
-		tx.SetDirective("hash-max-ziplist-entries", "1") // an alias
-		tx.SetDirective("TIMEOUT", "1")
-		tx.SetDirective("", "")
-		tx.SetDirective("of a later version\n", strings.Repeat("x", 1<<20))
-		tx.SetDirective("busy-reply-threshold", "80")
+		tx.Texts(persistence.Directives).Set("timeout", "later")
+		tx.Texts(persistence.Directives).Set("maxmemory", "1")                // of the machine
+		tx.Texts(persistence.Directives).Set("hash-max-ziplist-entries", "1") // an alias
+		tx.Texts(persistence.Directives).Set("TIMEOUT", "1")
+		tx.Texts(persistence.Directives).Set("", "")
+		tx.Texts(persistence.Directives).Set("of a later version\n", strings.Repeat("x", 1<<20))
+		tx.Texts(persistence.Directives).Set("busy-reply-threshold", "80")
 	})
 	admin.want("SET k v", "OK")
 	c.follower.has("timeout", "7")
@@ -310,7 +310,7 @@ func TestValueThatCannotBeTakenLeavesTheMembersOwn(t *testing.T) {
 	c.fail()
 	c.follower.dial().want("CONFIG SET timeout 71", "OK")
 	c.follower.has("timeout", "71")
-	c.follower.texts(func(tx *persistence.Tx) { tx.DeleteDirective("timeout") })
+	c.follower.texts(func(tx *persistence.Tx) { tx.Texts(persistence.Directives).Delete("timeout") })
 }
 
 // A directive that the group gives back is each member's own again.
@@ -384,7 +384,7 @@ func TestServerAloneKeepsNoDirectivesInItsStore(t *testing.T) {
 	r := newRig(t)
 	lsn := r.srv.store.Stats().LSN
 	r.dial().want("CONFIG SET timeout 5 maxmemory 5mb", "OK")
-	if got := r.srv.store.Stats().LSN; got != lsn || len(r.srv.store.Configuration()) > 0 || len(r.srv.config.Overruled()) > 0 {
-		t.Errorf("record %d follows %d, the store has %v", got, lsn, r.srv.store.Configuration())
+	if got := r.srv.store.Stats().LSN; got != lsn || len(r.srv.store.Texts(persistence.Directives)) > 0 || len(r.srv.config.Overruled()) > 0 {
+		t.Errorf("record %d follows %d, the store has %v", got, lsn, r.srv.store.Texts(persistence.Directives))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
+	"github.com/vigildb/vigil/persistence"
 )
 
 // The members of a group have the same users from the moment that the first command changes
@@ -62,12 +63,12 @@ func (s *session) KeepUsers(c *acl.Changes) error {
 	if err := s.tx.Err(); err != nil || len(lines) == 0 {
 		return err
 	}
-	if !s.tx.HasUsers() {
+	if s.tx.Texts(persistence.Users).Len() == 0 {
 		lines = c.All()
 	}
-	bytes := s.tx.UserBytes()
+	bytes := s.tx.Texts(persistence.Users).Bytes()
 	for _, l := range lines {
-		bytes += len(l.Name) + len(l.Rules) - s.tx.UserSize(l.Name)
+		bytes += len(l.Name) + len(l.Rules) - s.tx.Texts(persistence.Users).Size(l.Name)
 		if l.Deleted {
 			bytes -= len(l.Name)
 		}
@@ -80,9 +81,9 @@ func (s *session) KeepUsers(c *acl.Changes) error {
 	}
 	for _, l := range lines {
 		if l.Deleted {
-			s.tx.DeleteUser(l.Name)
+			s.tx.Texts(persistence.Users).Delete(l.Name)
 		} else {
-			s.tx.SetUser(l.Name, l.Rules)
+			s.tx.Texts(persistence.Users).Set(l.Name, l.Rules)
 		}
 	}
 	s.keptTexts = true
@@ -128,7 +129,7 @@ func (srv *Server) recallUsers() {
 	if srv.opts.Group == nil {
 		return
 	}
-	if users := srv.store.Users(); len(users) > 0 {
+	if users := srv.store.Texts(persistence.Users); len(users) > 0 {
 		srv.takeUsers(users, nil)
 	}
 }
@@ -136,7 +137,7 @@ func (srv *Server) recallUsers() {
 // reportUsers says that users of the configuration do not count.
 func (srv *Server) reportUsers() {
 	set := srv.settings().conf
-	if declared := set.ACLFile != "" || len(set.Users) > 0 || set.RequirePass != ""; declared && srv.opts.Group != nil && len(srv.store.Users()) > 0 {
+	if declared := set.ACLFile != "" || len(set.Users) > 0 || set.RequirePass != ""; declared && srv.opts.Group != nil && len(srv.store.Texts(persistence.Users)) > 0 {
 		srv.logf(LogNotice, "The users are those of the group: aclfile, user and requirepass of the configuration do not count")
 	}
 }
@@ -144,7 +145,7 @@ func (srv *Server) reportUsers() {
 // declareUsers goes on with the users of the configuration, which the store has left to them.
 func (srv *Server) declareUsers() {
 	set := srv.settings().conf
-	if set.RequirePass == srv.shared.declaredPass || len(srv.store.Users()) > 0 {
+	if set.RequirePass == srv.shared.declaredPass || len(srv.store.Texts(persistence.Users)) > 0 {
 		return
 	}
 	if err := srv.users.SetPassword(set.RequirePass, nil); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
 )
 
@@ -60,8 +61,8 @@ func TestServerAloneKeepsNoUsersInItsStore(t *testing.T) {
 		c.want("CONFIG SET requirepass p", "OK")
 		c.want("ACL DELUSER u", "(int) 1")
 		c.want("ACL SETUSER v on nopass", "OK")
-		if got := r.srv.store.Stats().LSN; got != lsn || len(r.srv.store.Users()) != 0 {
-			t.Errorf("record %d follows %d, the store has users %q", got, lsn, r.srv.store.Users())
+		if got := r.srv.store.Stats().LSN; got != lsn || len(r.srv.store.Texts(persistence.Users)) != 0 {
+			t.Errorf("record %d follows %d, the store has users %q", got, lsn, r.srv.store.Texts(persistence.Users))
 		}
 	})
 	newRig(t, onDisk(dir)).dial().want("ACL USERS", `["default"]`)

@@ -379,7 +379,7 @@ func TestUserWhoseRulesCannotBeReadMayDoNothing(t *testing.T) {
 	var set persistence.Shards
 	set.AddTexts()
 	tx.Lock(&set, 0)
-	tx.SetUser("odd", "on nopass ~* +later")
+	tx.Texts(persistence.Users).Set("odd", "on nopass ~* +later")
 	tx.Commit()
 	tx.Unlock()
 	admin.want("SET k v", "OK")

@@ -88,7 +88,7 @@ func (w *workshop) Dial() (io.ReadWriteCloser, error) { return w.srv.Dial() }
 
 // Finish copies what there is now, but for what is expired.
 func (w *workshop) Finish(s *importer.Summary) error {
-	for _, source := range w.srv.store.Libraries() {
+	for _, source := range w.srv.store.Texts(persistence.Libraries) {
 		w.libraries = append(w.libraries, source)
 	}
 	return w.into.Copy(w.srv.store, func(db int, _ []byte, kind structures.Kind, expire int64) bool {

@@ -30,6 +30,15 @@ func (l *Texts) Len() int { return len(l.byName) }
 // Bytes is the length of all names and texts.
 func (l *Texts) Bytes() int { return l.bytes }
 
+// Size is the length of a name and its text, 0 if there is none.
+func (l *Texts) Size(name string) int {
+	text, ok := l.byName[name]
+	if !ok {
+		return 0
+	}
+	return len(name) + len(text)
+}
+
 // Get returns a text, and whether there is one of that name.
 func (l *Texts) Get(name string) (text string, ok bool) {
 	text, ok = l.byName[name]
