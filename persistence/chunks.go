@@ -45,7 +45,7 @@ type pebbleChunks struct {
 }
 
 func (s *Store) pebbleChunksFrom(index uint64) (*pebbleChunks, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: format.AppendJournalKey(nil, index), UpperBound: format.AppendGroupEnd(nil, format.PrefixJournal)})
+	it, err := s.disk.DB.NewIter(&pebble.IterOptions{LowerBound: format.AppendJournalKey(nil, index), UpperBound: format.AppendGroupEnd(nil, format.PrefixJournal)})
 	return &pebbleChunks{it: it}, err
 }
 

@@ -111,7 +111,7 @@ func (s *Store) flushLog(over <-chan time.Time) {
 	if s.DiskError() != nil {
 		return
 	}
-	flushed, err := s.flush()
+	flushed, err := s.disk.Flush()
 	if err != nil {
 		return
 	}

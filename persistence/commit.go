@@ -50,7 +50,7 @@ func (c *committer) step(periodic, done bool) {
 	if periodic {
 		s.mendTail()
 	}
-	if err := s.brokenErr(); err != nil && (periodic || done || fence.IsFull(err) && s.reserve.Held()) {
+	if err := s.disk.Err(); err != nil && (periodic || done || fence.IsFull(err) && s.reserve.Held()) {
 		c.repair()
 	}
 	err := c.round(periodic, done)
@@ -60,7 +60,7 @@ func (c *committer) step(periodic, done bool) {
 	case err != nil:
 		c.findUnsynced()
 		s.durable.Fail(err)
-		if s.brokenErr() == nil { // else it was logged already
+		if s.disk.Err() == nil { // else it was logged already
 			s.report(LevelError, "commit", fmt.Errorf("write journal: %w", err))
 		}
 	}
@@ -69,7 +69,7 @@ func (c *committer) step(periodic, done bool) {
 // round moves what is due. What it could not move it keeps.
 func (c *committer) round(periodic, done bool) error {
 	s := c.s
-	if err := s.brokenErr(); err != nil {
+	if err := s.disk.Err(); err != nil {
 		return err
 	}
 	policy := SyncPolicy(s.sync.Load())
@@ -158,7 +158,7 @@ func (c *committer) synced() {
 // logFailed has the store go on as after any failure of the disk.
 func (s *Store) logFailed(err error) error {
 	err = fmt.Errorf("log: %w", err)
-	s.fence.Load().Fall(err)
+	s.disk.Fence().Fall(err)
 	return err
 }
 

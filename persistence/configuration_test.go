@@ -79,7 +79,7 @@ func TestDamagedDirectiveIsFound(t *testing.T) {
 		materialise(t, s)
 		b := format.AppendText(nil, "d", "5")
 		b[i] ^= 1
-		if err := s.db.Set(format.AppendTextKey(nil, format.PrefixConfiguration, "d"), b, pebble.Sync); err != nil {
+		if err := s.disk.DB.Set(format.AppendTextKey(nil, format.PrefixConfiguration, "d"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

@@ -40,8 +40,8 @@ func (s *Store) openDisk() error {
 		return errors.Join(err, lock.Close())
 	}
 	f := s.newFence()
-	s.fence.Store(f)
-	if s.db, err = lsm.Open(s.opts.Dir, s.pebbleOptions(f), f, s.closing.Load); err != nil {
+	s.disk.SetFence(f)
+	if s.disk.DB, err = lsm.Open(s.opts.Dir, s.pebbleOptions(f), f, s.closing.Load); err != nil {
 		return errors.Join(wal.Named(err), s.marked.Mark.Close(), lock.Close())
 	}
 	return nil
@@ -55,12 +55,12 @@ func (s *Store) newFence() *fence.FS {
 }
 
 func (s *Store) closeDisk() error {
-	return errors.Join(lsm.Close(s.opts.Dir, s.db, s.fence.Load()), s.marked.Mark.Close(), s.lockFile.Close())
+	return errors.Join(lsm.Close(s.opts.Dir, s.disk.DB, s.disk.Fence()), s.marked.Mark.Close(), s.lockFile.Close())
 }
 
 // loadCounts reads how many keys each shard has on disk.
 func (s *Store) loadCounts() error {
-	it, err := s.db.NewIter(&pebble.IterOptions{
+	it, err := s.disk.DB.NewIter(&pebble.IterOptions{
 		LowerBound: format.AppendGroup(nil, format.PrefixCount), UpperBound: format.AppendGroupEnd(nil, format.PrefixCount)})
 	if err != nil {
 		return fmt.Errorf("read counts: %w", err)

@@ -111,7 +111,7 @@ func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark ui
 func (s *Store) nextList(phys uint32, from []byte, dst []format.Expiring, now int64) (key []byte, at int64, list []format.Expiring, err error) {
 	s.disk.RLock()
 	defer s.disk.RUnlock()
-	return expiry.Next(s.db, phys, from, dst, now)
+	return expiry.Next(s.disk.DB, phys, from, dst, now)
 }
 
 // sweepEntries deletes the keys of a list that are due, and reschedules the
@@ -156,7 +156,7 @@ func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due
 	t := s.table(shard, db)
 	var it *pebble.Iterator
 	if !t.Resident {
-		if it, err = s.db.NewIter(&pebble.IterOptions{
+		if it, err = s.disk.DB.NewIter(&pebble.IterOptions{
 			LowerBound: format.AppendHeadBound(nil, phys, due[0].Hash),
 			UpperBound: format.AppendHeadEnd(nil, phys, due[len(due)-1].Hash)}); err != nil {
 			return 0, fmt.Errorf("read heads: %w", err)
@@ -263,7 +263,7 @@ func (s *Store) retireLists(w *listSweeper) error {
 	}
 	s.disk.RLock()
 	defer s.disk.RUnlock()
-	b := s.db.NewBatch()
+	b := s.disk.DB.NewBatch()
 	for _, key := range w.done {
 		if err := b.Delete(key, nil); err != nil {
 			return errors.Join(err, b.Close())
@@ -272,7 +272,7 @@ func (s *Store) retireLists(w *listSweeper) error {
 	moved := w.moved // kept for another attempt
 	written, err := moved.Write(b, &s.keys)
 	if err == nil {
-		err = s.apply(b, pebble.NoSync)
+		err = s.disk.Apply(b, pebble.NoSync)
 	}
 	if err != nil {
 		return fmt.Errorf("remove expiries: %w", err)

@@ -55,7 +55,7 @@ type entry struct {
 func indexed(t testing.TB, s *Store) (entries map[entry]int64, lists int) {
 	t.Helper()
 	entries = map[entry]int64{}
-	it, err := s.db.NewIter(&pebble.IterOptions{
+	it, err := s.disk.DB.NewIter(&pebble.IterOptions{
 		LowerBound: format.AppendGroup(nil, format.PrefixExpiry), UpperBound: format.AppendGroupEnd(nil, format.PrefixExpiry)})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func checkIndex(t testing.TB, s *Store) {
 	s.materialiser.pass.Lock() // between batches
 	defer s.materialiser.pass.Unlock()
 	entries, _ := indexed(t, s)
-	it, err := s.db.NewIter(&pebble.IterOptions{
+	it, err := s.disk.DB.NewIter(&pebble.IterOptions{
 		LowerBound: format.AppendGroup(nil, format.PrefixHead), UpperBound: format.AppendGroupEnd(nil, format.PrefixHead)})
 	if err != nil {
 		t.Fatal(err)

@@ -163,7 +163,7 @@ func (l *life) cold() {
 
 // flush lets Pebble write what it has in memory to tables, and waits.
 func (l *life) flush() {
-	if done, err := l.s.flush(); err == nil {
+	if done, err := l.s.disk.Flush(); err == nil {
 		<-done
 	}
 }

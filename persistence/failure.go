@@ -41,7 +41,7 @@ func (s *Store) DiskError() error {
 
 // diskError is DiskError for changes that only free room.
 func (s *Store) diskError() error {
-	if err := s.brokenErr(); err != nil {
+	if err := s.disk.Err(); err != nil {
 		return err
 	}
 	if s.journal.Pending() > maxStuck || s.journal.PendingBig() > 4*maxBig {
@@ -52,11 +52,7 @@ func (s *Store) diskError() error {
 
 // DiskError returns why the disk cannot be written any more, nil if it can. A store in a group is
 // to be closed then, so that another member leads: this one would refuse all changes.
-func (m *Member) DiskError() error { return m.s.brokenErr() }
-
-// brokenErr returns why this instance of Pebble no longer writes. Callers check
-// it after a write, because behind a fallen fence every write succeeds.
-func (s *Store) brokenErr() error { return s.fence.Load().Err() }
+func (m *Member) DiskError() error { return m.s.disk.Err() }
 
 // fatal records that this instance of Pebble will not write any more.
 func (s *Store) fatal(err error) {
@@ -65,20 +61,6 @@ func (s *Store) fatal(err error) {
 		s.journal.SignalNow() // so that the reserve is given up at once
 	}
 	s.opts.Logf(LevelError, "the disk cannot be written, changes are refused until it can: %v", err)
-}
-
-// apply commits a batch and closes it. The batch cannot be used again if that
-// fails.
-func (s *Store) apply(b *pebble.Batch, mode *pebble.WriteOptions) error {
-	f := s.fence.Load()
-	if err := f.Err(); err != nil {
-		return err
-	}
-	s.pace()
-	if err := errors.Join(lsm.Guard(f, func() error { return b.Commit(mode) }), f.Err()); err != nil {
-		return err
-	}
-	return b.Close()
 }
 
 // reopening is the state of the attempts to reopen the disk.
@@ -94,7 +76,7 @@ const reopenRest = 10
 // repair reopens Pebble after a failure, if the disk can be written.
 func (c *committer) repair() {
 	s, r := c.s, &c.reopening
-	if fence.IsFull(s.brokenErr()) {
+	if fence.IsFull(s.disk.Err()) {
 		s.reserve.GiveUp()
 	}
 	avail := uint64(0)
@@ -146,7 +128,7 @@ func (s *Store) probe() error {
 // none of its files are removed before. Passes of the materialiser wait.
 func (c *committer) reopen() error {
 	s := c.s
-	old := s.fence.Load()
+	old := s.disk.Fence()
 	old.Drain()
 	m := &s.materialiser.pass
 	m.Lock()
@@ -165,7 +147,7 @@ func (c *committer) reopen() error {
 		f.Discard()
 		return err
 	}
-	former := s.replace(db, f)
+	former := s.disk.Replace(db, f, s.keyspace.LockAll)
 	if err := f.Adopt(s.fatal); err != nil {
 		s.fatal(err)
 	} else {
@@ -189,18 +171,4 @@ func (s *Store) rebase(db *pebble.DB) error {
 	repr := append([]byte(nil), m.batch.Repr()...)
 	m.batch = db.NewBatch()
 	return m.batch.SetRepr(repr)
-}
-
-// replace replaces the instance by a new one, and returns the former. There are
-// no readers meanwhile.
-func (s *Store) replace(db *pebble.DB, f *fence.FS) (former *pebble.DB) {
-	s.disk.Lock()
-	defer s.disk.Unlock()
-	var set Shards
-	set.AddAll()
-	s.keyspace.Lock(&set, true)
-	defer s.keyspace.Unlock(&set)
-	former, s.db = s.db, db
-	s.fence.Store(f)
-	return former
 }

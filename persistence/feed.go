@@ -63,10 +63,7 @@ func (s *Store) StartFeed(to Feed, o FeedOptions) (uint64, error) {
 	if s.member != nil {
 		return 0, ErrMember
 	}
-	var set Shards
-	set.AddAll()
-	s.keyspace.Lock(&set, true)
-	defer s.keyspace.Unlock(&set)
+	defer s.keyspace.LockAll()()
 	f := &feeder{o: o, to: to}
 	f.learn(s.mapping.Phys)
 	if !s.feeder.CompareAndSwap(nil, f) {

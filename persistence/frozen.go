@@ -100,7 +100,7 @@ func (f *Frozen) Keys(db int) (n int64) {
 func (f *Frozen) Each(ctx context.Context, db int, now int64, visit func(key []byte, v structures.Value, text []byte, expire int64) error) error {
 	w := &frozenWalk{f: f, tx: f.s.NewTx(), db: db, now: now, visit: visit}
 	w.tx.NoTouch, w.tx.KeepExpired = true, true
-	return eachHead(f.s.db, nil, f.s.mapping.Phys[db], func(hash uint64, key []byte, h *format.Head) error {
+	return eachHead(f.s.disk.DB, nil, f.s.mapping.Phys[db], func(hash uint64, key []byte, h *format.Head) error {
 		if w.visited++; w.visited%1024 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -117,7 +117,7 @@ func (f *Frozen) Each(ctx context.Context, db int, now int64, visit func(key []b
 func (f *Frozen) FieldsExpire(ctx context.Context) (some bool, err error) {
 	visited := 0
 	for db := 0; db < f.Databases() && !some && err == nil; db++ {
-		err = eachHead(f.s.db, nil, f.s.mapping.Phys[db], func(_ uint64, key []byte, h *format.Head) error {
+		err = eachHead(f.s.disk.DB, nil, f.s.mapping.Phys[db], func(_ uint64, key []byte, h *format.Head) error {
 			if visited++; visited%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -165,7 +165,7 @@ func (w *frozenWalk) key(hash uint64, key []byte, h *format.Head) error {
 		if s.exceeds(v) {
 			return w.large(key)
 		}
-		err = lsm.ReadPages(s.db, s.mapping.Phys[w.db], hash, key, v, 0, nil)
+		err = lsm.ReadPages(s.disk.DB, s.mapping.Phys[w.db], hash, key, v, 0, nil)
 	}
 	if err == nil {
 		err = format.Complete(v)

@@ -96,7 +96,7 @@ func (p *pager) staged() bool { return p.s.materialiser.staging.Load() && p.t.In
 // readStaged reads a page if it is staged; else the error is pebble.ErrNotFound.
 func (p *pager) readStaged(pageKey []byte, use func(page []byte) error) error {
 	stagedKey := format.Restage(nil, pageKey)
-	b, closer, err := p.s.db.Get(stagedKey)
+	b, closer, err := p.s.disk.DB.Get(stagedKey)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (p *pager) readStaged(pageKey []byte, use func(page []byte) error) error {
 
 // readTailed reads a page of which tails are staged, unless they were moved meanwhile.
 func (p *pager) readTailed(pageKey, stagedKey []byte, use func(page []byte) error) error {
-	now := p.s.db.NewSnapshot()
+	now := p.s.disk.DB.NewSnapshot()
 	defer now.Close()
 	b, closer, err := now.Get(pageKey)
 	if err != nil {

@@ -76,21 +76,19 @@ func (s *Store) newIntake(room, large int) (*Intake, error) {
 	if !s.intake.CompareAndSwap(false, true) {
 		return nil, ErrIntake
 	}
-	in := &Intake{s: s, fence: s.fence.Load(), large: large}
+	in := &Intake{s: s, fence: s.disk.Fence(), large: large}
 	tables, err := newTables(s, room)
 	if err != nil {
 		s.intake.Store(false)
 		return nil, fmt.Errorf("take in: %w", err)
 	}
 	in.tables = tables
-	var set Shards
-	set.AddAll()
-	s.keyspace.Lock(&set, true)
+	unlock := s.keyspace.LockAll()
 	for range s.mapping.Phys {
 		in.phys = append(in.phys, s.mapping.Next)
 		s.mapping.Next++
 	}
-	s.keyspace.Unlock(&set)
+	unlock()
 	in.lsn = s.journal.Newest()
 	in.counts = make([][format.ShardCount]int64, len(in.phys))
 	in.taken = make([]bool, len(in.phys))
@@ -210,7 +208,7 @@ func (in *Intake) batch(fill func(b *pebble.Batch) error) error {
 	if err := fill(b); err != nil { // which may read pages
 		return errors.Join(err, b.Close())
 	}
-	return in.withDB(func(*pebble.DB) error { return in.s.apply(b, pebble.NoSync) })
+	return in.withDB(func(*pebble.DB) error { return in.s.disk.Apply(b, pebble.NoSync) })
 }
 
 // withDB calls f with the instance of Pebble that has what was written so far.
@@ -220,7 +218,7 @@ func (in *Intake) withDB(f func(db *pebble.DB) error) error {
 	if err := in.sound(); err != nil {
 		return err
 	}
-	return f(in.s.db)
+	return f(in.s.disk.DB)
 }
 
 // sound returns why the intake cannot go on: the disk has failed since it began, and may have lost what
@@ -229,7 +227,7 @@ func (in *Intake) sound() error {
 	if err := in.fence.Err(); err != nil {
 		return err
 	}
-	if in.s.fence.Load() != in.fence {
+	if in.s.disk.Fence() != in.fence {
 		return errors.New("persistence: the disk failed meanwhile")
 	}
 	return in.s.ctx.Err()
@@ -248,7 +246,7 @@ func (in *Intake) Finish() error {
 		err = in.batch(in.writeCounts)
 	}
 	if err == nil {
-		err = errors.Join(in.s.syncLog(), in.sound())
+		err = errors.Join(in.s.disk.SyncLog(), in.sound())
 	}
 	in.err = err
 	return err

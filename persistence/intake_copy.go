@@ -30,7 +30,7 @@ func (in *Intake) Copy(from *Store, keep func(db int, key []byte, kind structure
 		if db >= len(in.phys) || in.err != nil {
 			break
 		}
-		in.err = in.copyDatabase(from.db, db, phys, keep)
+		in.err = in.copyDatabase(from.disk.DB, db, phys, keep)
 	}
 	return in.err
 }

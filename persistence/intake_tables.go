@@ -11,13 +11,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/lsm"
 )
 
 // tables turns heads and pages into tables of Pebble. What comes is gathered in a run, which is sorted, written
@@ -184,10 +184,8 @@ func (t *tables) write(r *run) error {
 	}
 	t.s.disk.RLock()
 	defer t.s.disk.RUnlock()
-	t.s.pace()
-	g := t.s.fence.Load()
-	err := lsm.Guard(g, func() error { return t.s.db.Ingest(context.Background(), []string{path}) })
-	if err = errors.Join(err, g.Err()); err != nil {
+	t.s.disk.Pace()
+	if err := t.s.disk.Change(func(db *pebble.DB) error { return db.Ingest(context.Background(), []string{path}) }); err != nil {
 		return fmt.Errorf("take in a table: %w", err)
 	}
 	t.written++
@@ -205,9 +203,9 @@ func (t *tables) writeTable(path string, r *run) error {
 		return err
 	}
 	s.disk.RLock()
-	o := s.pebbleOptions(s.fence.Load())
+	o := s.pebbleOptions(s.disk.Fence())
 	o.EnsureDefaults()
-	form := s.db.TableFormat()
+	form := s.disk.DB.TableFormat()
 	s.disk.RUnlock()
 	f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: o.BytesPerSync})
 	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), o.MakeWriterOptions(0, form))

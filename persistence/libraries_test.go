@@ -101,7 +101,7 @@ func TestDamagedLibraryIsFound(t *testing.T) {
 		materialise(t, s)
 		b := format.AppendText(nil, "a", "one")
 		b[i] ^= 1
-		if err := s.db.Set(format.AppendTextKey(nil, format.PrefixLibrary, "a"), b, pebble.Sync); err != nil {
+		if err := s.disk.DB.Set(format.AppendTextKey(nil, format.PrefixLibrary, "a"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

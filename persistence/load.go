@@ -38,7 +38,7 @@ func Start(o Options) (*Store, error) {
 	s.passes, s.stopPasses = context.WithCancel(s.ctx)
 	s.journal.Init()
 	s.join()
-	s.lag.ended = make(chan struct{}, 1)
+	s.disk.Init(s.ctx.Done())
 	s.seen.newest = make([]uint64, seenSlots)
 	s.materialiser.wake = make(chan struct{}, 1)
 	s.materialiser.pass.bound, s.materialiser.pass.parts.size = o.BatchBytes, partPages
@@ -113,7 +113,7 @@ func (s *Store) load(ctx context.Context) error {
 	if err := errors.Join(s.purgeUnmapped(), s.dropIntake()); err != nil {
 		return err
 	}
-	return s.fence.Load().Adopt(s.fatal)
+	return s.disk.Fence().Adopt(s.fatal)
 }
 
 // progress is how far Load has got. Records are counted, as the bytes of what is

@@ -67,7 +67,7 @@ func setNewest(b *pebble.Batch, lsn uint64) error {
 
 // loadMarks reads the marks of the last passes.
 func (s *Store) loadMarks() error {
-	it, err := s.db.NewIter(&pebble.IterOptions{
+	it, err := s.disk.DB.NewIter(&pebble.IterOptions{
 		LowerBound: format.AppendGroup(nil, format.PrefixMark), UpperBound: format.AppendGroupEnd(nil, format.PrefixMark)})
 	if err != nil {
 		return fmt.Errorf("read marks: %w", err)

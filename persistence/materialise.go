@@ -109,7 +109,7 @@ func (l *lull) lasts(lsn uint64, now int64) int64 {
 
 // materialiseStep makes a pass if one is due.
 func (s *Store) materialiseStep(l *lull) {
-	if s.brokenErr() != nil || s.passes.Err() != nil {
+	if s.disk.Err() != nil || s.passes.Err() != nil {
 		return
 	}
 	if s.keyspace.Tear.Failure() != nil && s.member == nil {
@@ -132,7 +132,7 @@ func (s *Store) materialiseStep(l *lull) {
 	if err == nil && idle {
 		// For a while little will come: memtables give their memory back, and so do
 		// pages in the cache of files that are deleted, as soon as a table says so.
-		_, err = s.flush()
+		_, err = s.disk.Flush()
 	}
 	if err != nil && !errors.Is(err, keyspace.ErrTorn) && s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
@@ -265,11 +265,11 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 // than a lock should be held.
 func (s *Store) openBatch() {
 	if m := &s.materialiser.pass; m.batch == nil {
-		m.batch = s.db.NewBatchWithSize(m.bound + holdBytes*2)
+		m.batch = s.disk.DB.NewBatchWithSize(m.bound + holdBytes*2)
 		m.now = s.opts.Now()
 	}
 	if m := &s.materialiser.pass; m.parts.batch == nil {
-		m.parts.batch = s.db.NewBatchWithSize(1 << 20)
+		m.parts.batch = s.disk.DB.NewBatchWithSize(1 << 20)
 	}
 }
 
@@ -389,9 +389,9 @@ func (s *Store) commitBatch() error {
 	if !s.loading.done.Load() {
 		mode = pebble.NoSync // see replay_room.go
 	}
-	if err := s.apply(m.batch, mode); err != nil {
+	if err := s.disk.Apply(m.batch, mode); err != nil {
 		// A batch can be committed once only: the next attempt has a copy.
-		m.batch = s.db.NewBatch()
+		m.batch = s.disk.DB.NewBatch()
 		return errors.Join(fmt.Errorf("write values: %w", err), m.batch.SetRepr(append([]byte(nil), repr...)))
 	}
 	m.batch = nil
@@ -442,13 +442,13 @@ func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
 	}
 	segment := max(s.materialiser.pass.segment, s.log.File(last.LSN))
 	m.Trimmed, m.Segment = s.member.inLog(last), segment
-	b := s.db.NewBatch()
+	b := s.disk.DB.NewBatch()
 	err := errors.Join(
 		b.Set(format.AppendMetaKey(nil), m.Append(nil), nil),
 		texts.Write(b),
 		s.reach(b, m.Mapped),
 		s.member.rest(b),
-		s.apply(b, pebble.Sync))
+		s.disk.Apply(b, pebble.Sync))
 	if err == nil {
 		s.materialiser.pass.segment = segment
 	}

@@ -82,9 +82,9 @@ type Member struct {
 // memberDisk is where records of the log of a group lie.
 type memberDisk struct{ s *Store }
 
-func (d memberDisk) Reader() *pebble.DB { return d.s.db }
+func (d memberDisk) Reader() *pebble.DB { return d.s.disk.DB }
 
-func (d memberDisk) Apply(b *pebble.Batch) error { return d.s.apply(b, pebble.Sync) }
+func (d memberDisk) Apply(b *pebble.Batch) error { return d.s.disk.Apply(b, pebble.Sync) }
 
 // Member returns the store as a member of its group, nil if it is alone.
 func (s *Store) Member() *Member { return s.member }

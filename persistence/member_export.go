@@ -75,13 +75,13 @@ type Export struct {
 // Commit calls it. Nothing else waits; what Pebble removes meanwhile stays on disk until Close.
 func (m *Member) Export() (*Export, error) {
 	s := m.s
-	if err := s.brokenErr(); err != nil {
+	if err := s.disk.Err(); err != nil {
 		return nil, err
 	}
 	e := &Export{m: m, Index: m.Applied(), Members: m.log.Membership(), stage: -1, size: streamBlock}
 	var err error
 	if e.held, err = m.log.Hold(e.Index, func() *pebble.Snapshot {
-		e.snap = s.db.NewSnapshot()
+		e.snap = s.disk.DB.NewSnapshot()
 		return e.snap
 	}); err != nil {
 		return nil, fmt.Errorf("export: %w", err)

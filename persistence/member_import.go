@@ -219,11 +219,11 @@ func (i *Import) beginTable() error {
 	if err != nil {
 		return err
 	}
-	o := s.pebbleOptions(s.fence.Load())
+	o := s.pebbleOptions(s.disk.Fence())
 	o.EnsureDefaults()
 	// The device begins to write while the rest is received, as with the tables that Pebble makes.
 	f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: o.BytesPerSync})
-	i.table, i.bytes = sstable.NewWriter(objstorageprovider.NewFileWritable(f), o.MakeWriterOptions(6, s.db.TableFormat())), 0
+	i.table, i.bytes = sstable.NewWriter(objstorageprovider.NewFileWritable(f), o.MakeWriterOptions(6, s.disk.DB.TableFormat())), 0
 	i.paths = append(i.paths, path)
 	return nil
 }

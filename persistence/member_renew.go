@@ -77,7 +77,7 @@ func (m *Member) writeRenewed(identity []byte) error {
 	s := m.s
 	first := format.Meta{Secret: s.mapping.Secret, Grouped: true}
 	first.Extend(len(s.mapping.Phys))
-	b := s.db.NewBatch()
+	b := s.disk.DB.NewBatch()
 	set := func(key, value []byte) error { return b.Set(key, value, nil) }
 	err := errors.Join(
 		b.DeleteRange(format.AppendGroup(nil, streamed[0]), format.AppendGroupEnd(nil, streamed[len(streamed)-1]), nil),
@@ -86,5 +86,5 @@ func (m *Member) writeRenewed(identity []byte) error {
 	if err != nil {
 		return errors.Join(err, b.Close())
 	}
-	return s.apply(b, pebble.Sync)
+	return s.disk.Apply(b, pebble.Sync)
 }

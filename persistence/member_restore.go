@@ -10,7 +10,6 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
-	"github.com/vigildb/vigil/persistence/lsm"
 )
 
 // Restore replaces all that the store has by what was received as a whole, and the log by what
@@ -83,16 +82,15 @@ func (i *Import) ingest() error {
 	if planted == ingestApart {
 		span.End = format.AppendGroupEnd(nil, format.PrefixStage)
 	}
-	f := s.fence.Load()
-	err := lsm.Guard(f, func() error {
-		_, err := s.db.IngestAndExcise(context.Background(), i.paths, nil, nil, span)
+	err := s.disk.Change(func(db *pebble.DB) error {
+		_, err := db.IngestAndExcise(context.Background(), i.paths, nil, nil, span)
 		return err
 	})
 	if planted == ingestApart && err == nil {
-		b := s.db.NewBatch()
-		err = errors.Join(i.m.log.Records(&i.takeover, func(k, v []byte) error { return b.Set(k, v, nil) }), s.apply(b, pebble.Sync))
+		b := s.disk.DB.NewBatch()
+		err = errors.Join(i.m.log.Records(&i.takeover, func(k, v []byte) error { return b.Set(k, v, nil) }), s.disk.Apply(b, pebble.Sync))
 	}
-	return errors.Join(err, f.Err())
+	return err
 }
 
 // writeRecords writes a table with the records of the log.

@@ -31,11 +31,9 @@ func (m *Member) rollBack() error {
 func (s *Store) holdStill() (end func()) {
 	s.sweeper.mu.Lock()
 	s.materialiser.pass.Lock()
-	var all Shards
-	all.AddAll()
-	s.keyspace.Lock(&all, true)
+	unlock := s.keyspace.LockAll()
 	return func() {
-		s.keyspace.Unlock(&all)
+		unlock()
 		s.materialiser.pass.Unlock()
 		s.sweeper.mu.Unlock()
 	}

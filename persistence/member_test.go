@@ -235,7 +235,7 @@ func TestValuesWaitForTheCommit(t *testing.T) {
 // heads counts the heads on disk.
 func heads(t testing.TB, s *Store) (n int) {
 	t.Helper()
-	it, err := s.db.NewIter(nil)
+	it, err := s.disk.DB.NewIter(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

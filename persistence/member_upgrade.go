@@ -34,8 +34,8 @@ func (m *Member) upgrade() error {
 	}
 	meta := s.mapping
 	meta.Pebble = false
-	b := s.db.NewBatch()
-	if err := errors.Join(b.Set(format.AppendMetaKey(nil), meta.Append(nil), nil), s.apply(b, pebble.Sync)); err != nil {
+	b := s.disk.DB.NewBatch()
+	if err := errors.Join(b.Set(format.AppendMetaKey(nil), meta.Append(nil), nil), s.disk.Apply(b, pebble.Sync)); err != nil {
 		return err
 	}
 	s.mapping.Pebble = false

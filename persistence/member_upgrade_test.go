@@ -206,7 +206,7 @@ func TestMemberOfFormat2BecomesOneOfFormat3(t *testing.T) {
 	}
 	for range 2 {
 		s := f.check(f.fs, f.newest, unchanged, true)
-		if b, closer, err := s.db.Get(format.AppendMetaKey(nil)); err != nil || b[0] != 3 || closer.Close() != nil {
+		if b, closer, err := s.disk.DB.Get(format.AppendMetaKey(nil)); err != nil || b[0] != 3 || closer.Close() != nil {
 			t.Errorf("format %v: %v", b, err)
 		}
 		f.close(s)
@@ -223,7 +223,7 @@ func TestMemberOfFormat2BecomesOneOfFormat3(t *testing.T) {
 	if first, _ := m.Log().Bounds(); first <= f.last {
 		t.Errorf("entries from %d on are left", first)
 	}
-	if some, err := lsm.Any(s.db, format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal)); some || err != nil {
+	if some, err := lsm.Any(s.disk.DB, format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal)); some || err != nil {
 		t.Errorf("entries are in Pebble: %v, %v", some, err)
 	}
 	f.first, _ = m.Log().Bounds()

@@ -49,7 +49,7 @@ func TestDamagedMoveIsFound(t *testing.T) {
 		materialise(t, s)
 		b := format.AppendText(nil, "7", "x")
 		b[i] ^= 1
-		if err := s.db.Set(format.AppendTextKey(nil, format.PrefixMove, "7"), b, pebble.Sync); err != nil {
+		if err := s.disk.DB.Set(format.AppendTextKey(nil, format.PrefixMove, "7"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

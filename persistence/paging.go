@@ -163,7 +163,7 @@ func (p *pager) readPage(key []byte, use func(page []byte) error) error {
 			return err
 		}
 	}
-	b, closer, err := p.s.db.Get(key)
+	b, closer, err := p.s.disk.DB.Get(key)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (s *Store) pebbleEvents(f *fence.FS) *pebble.EventListener {
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
 			s.report(LevelError, i.Path, fmt.Errorf("file %s is damaged: %w", i.Path, i.Details))
 		},
-		FlushEnd:      func(pebble.FlushInfo) { s.lag.flushed.Store(true) },
-		CompactionEnd: func(pebble.CompactionInfo) { s.lag.signal() },
+		FlushEnd:      func(pebble.FlushInfo) { s.disk.Flushed() },
+		CompactionEnd: func(pebble.CompactionInfo) { s.disk.Compacted() },
 	}
 }

@@ -90,10 +90,10 @@ func (s *Store) purge() error {
 // purgeRange removes a range of physical databases if the disk has any of it:
 // range deletions are not free. They were flushed by the records up to one.
 func (s *Store) purgeRange(r physRange, lsn uint64) error {
-	b := s.db.NewBatch()
+	b := s.disk.DB.NewBatch()
 	for _, prefix := range []byte{format.PrefixCount, format.PrefixExpiry, format.PrefixHead, format.PrefixPage} {
 		low, high := format.AppendPhysBound(nil, prefix, r.from), format.AppendPhysBound(nil, prefix, r.to)
-		some, err := lsm.Any(s.db, low, high)
+		some, err := lsm.Any(s.disk.DB, low, high)
 		if err == nil && some {
 			err = b.DeleteRange(low, high, nil)
 		}
@@ -107,12 +107,12 @@ func (s *Store) purgeRange(r physRange, lsn uint64) error {
 	if err := errors.Join(s.reach(b, lsn), s.member.rest(b)); err != nil {
 		return errors.Join(err, b.Close())
 	}
-	if err := s.apply(b, pebble.Sync); err != nil {
+	if err := s.disk.Apply(b, pebble.Sync); err != nil {
 		return fmt.Errorf("purge databases: %w", err)
 	}
 	// Pebble drops the tables only once it has a table that says so, and it would
 	// keep the deletion in its memtable until others fill that.
-	if _, err := s.flush(); err != nil {
+	if _, err := s.disk.Flush(); err != nil {
 		return fmt.Errorf("purge databases: %w", err)
 	}
 	return nil

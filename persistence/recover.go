@@ -39,13 +39,13 @@ func (s *Store) prepareFiles() error {
 // readFormat opens the store for reading to see whether its format is ours.
 func (s *Store) readFormat() (err error) {
 	f := fence.New(s.opts.FS, s.opts.Dir)
-	s.fence.Store(f)
+	s.disk.SetFence(f)
 	o := s.pebbleOptions(f)
 	o.ReadOnly = true
-	if s.db, err = lsm.Open(s.opts.Dir, o, f, s.closing.Load); err != nil {
+	if s.disk.DB, err = lsm.Open(s.opts.Dir, o, f, s.closing.Load); err != nil {
 		return wal.Named(err)
 	}
-	return errors.Join(s.loadMeta(), lsm.Close(s.opts.Dir, s.db, f))
+	return errors.Join(s.loadMeta(), lsm.Close(s.opts.Dir, s.disk.DB, f))
 }
 
 // complete ends the making of a new store. Pebble begins its first log in a form
@@ -55,10 +55,10 @@ func (s *Store) complete() error {
 	if s.marked.Mark.State().Made {
 		return nil
 	}
-	flushed, err := s.flush()
+	flushed, err := s.disk.Flush()
 	if err == nil {
 		<-flushed
-		err = s.brokenErr()
+		err = s.disk.Err()
 	}
 	if err != nil {
 		return fmt.Errorf("begin the log: %w", err)

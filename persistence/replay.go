@@ -74,7 +74,7 @@ func (s *Store) replay(ctx context.Context) (journal.Position, error) {
 		r.settleOrigin()
 	}
 	if err == nil && r.allowance.used {
-		err = s.syncLog() // from now on what memory lacks has to be on the device
+		err = s.disk.SyncLog() // from now on what memory lacks has to be on the device
 	}
 	if err != nil {
 		return r.last, fmt.Errorf("replay journal: %w", err)

@@ -264,7 +264,7 @@ func (s *script) value(tx *Tx, key []byte) string {
 func (s *script) disk() string {
 	names := map[byte]string{format.PrefixHead: "heads", format.PrefixPage: "pages"}
 	counts := map[string]int{"heads": 0, "pages": 0, "chunks": chunksOf(s.t, s.store)}
-	it, err := s.store.db.NewIter(&pebble.IterOptions{})
+	it, err := s.store.disk.DB.NewIter(&pebble.IterOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

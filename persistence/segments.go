@@ -132,8 +132,8 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	}
 	meta := s.mapping
 	meta.Segment = 0 // the log begins anew
-	b := s.db.NewBatch()
-	if err := errors.Join(b.Set(format.AppendMetaKey(nil), meta.Append(nil), nil), s.apply(b, pebble.Sync)); err != nil {
+	b := s.disk.DB.NewBatch()
+	if err := errors.Join(b.Set(format.AppendMetaKey(nil), meta.Append(nil), nil), s.disk.Apply(b, pebble.Sync)); err != nil {
 		return err
 	}
 	s.mapping.Segment, s.materialiser.pass.segment = 0, 0

@@ -64,17 +64,17 @@ func (s *Store) writeSnapshot(dir string) error {
 	defer release()
 	s.disk.RLock()
 	defer s.disk.RUnlock()
-	f := s.fence.Load()
+	f := s.disk.Fence()
 	if err := f.Err(); err != nil {
 		return err
 	}
 	var now wal.Claims
 	err := lsm.Guard(f, func() error {
-		if err := s.db.LogData(nil, pebble.Sync); err != nil {
+		if err := s.disk.DB.LogData(nil, pebble.Sync); err != nil {
 			return err
 		}
 		now = s.marked.Mark.State()
-		return checkpoint(s.opts.FS, s.db, dir)
+		return checkpoint(s.opts.FS, s.disk.DB, dir)
 	})
 	// Behind a fence that has fallen it may be of files that are not on the disk.
 	if err := errors.Join(err, f.Err(), f.SyncError(dir)); err != nil {
@@ -134,16 +134,14 @@ func (s *Store) Reload() error {
 	if err := s.Materialise(ctx); err != nil {
 		return err
 	}
-	var set Shards
-	set.AddAll()
 	m := &s.materialiser.pass
 	m.Lock()
-	s.keyspace.Lock(&set, true)
+	unlock := s.keyspace.LockAll()
 	err := keyspace.ErrTorn
 	if !s.keyspace.Tear.Torn() {
 		err = s.forgetLocked()
 	}
-	s.keyspace.Unlock(&set)
+	unlock()
 	m.Unlock()
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
 	}
 	for range 3 { // the third log is the file of the first one
 		write("long", 200<<10)
-		flushed, err := s.flush()
+		flushed, err := s.disk.Flush()
 		if err != nil {
 			t.Fatal(err)
 		}

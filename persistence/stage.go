@@ -56,7 +56,7 @@ const batchEntry = 64
 // failing disk costs memory and loses nothing.
 func (s *Store) stageParts() {
 	m := &s.materialiser.pass
-	b := s.db.NewBatchWithSize(m.parts.batch.Len() + int(m.parts.batch.Count()) + batchEntry)
+	b := s.disk.DB.NewBatchWithSize(m.parts.batch.Len() + int(m.parts.batch.Count()) + batchEntry)
 	var scratch []byte
 	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, value []byte) {
 		scratch = format.Restage(scratch[:0], key)
@@ -74,7 +74,7 @@ func (s *Store) stageParts() {
 	})
 	m.stage.used = true
 	s.materialiser.staging.Store(true)
-	if err := s.apply(b, pebble.Sync); err != nil {
+	if err := s.disk.Apply(b, pebble.Sync); err != nil {
 		s.report(LevelError, "materialise", fmt.Errorf("stage pages: %w", err))
 		s.takeParts()
 		m.stage.off = true
@@ -166,20 +166,20 @@ func (s *Store) moveStaged() error {
 		}
 	}
 	// Nothing of this batch is durable before what was moved.
-	b := s.db.NewBatch()
-	return errors.Join(b.DeleteRange(low, high, nil), b.Delete(format.AppendStagedKey(nil), nil), s.apply(b, pebble.Sync))
+	b := s.disk.DB.NewBatch()
+	return errors.Join(b.DeleteRange(low, high, nil), b.Delete(format.AppendStagedKey(nil), nil), s.disk.Apply(b, pebble.Sync))
 }
 
 // moveSome moves a batch of staged pages and returns the key of the next one, nil if there
 // is none. Each batch has an iterator of its own: Pebble keeps the memtables that there
 // were when an iterator was made, though they are flushed, until it is closed.
 func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: high})
+	it, err := s.disk.DB.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: high})
 	if err != nil {
 		return nil, err
 	}
 	size := s.materialiser.pass.stage.batch
-	b := s.db.NewBatchWithSize(max(size, batchEntry))
+	b := s.disk.DB.NewBatchWithSize(max(size, batchEntry))
 	var key []byte
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		v := it.Value()
@@ -203,12 +203,12 @@ func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	return next, s.apply(b, pebble.NoSync)
+	return next, s.disk.Apply(b, pebble.NoSync)
 }
 
 // settleStaged ends what a crash left: staged pages that count are moved, others removed.
 func (s *Store) settleStaged() error {
-	counts, err := lsm.StagedCount(s.db)
+	counts, err := lsm.StagedCount(s.disk.DB)
 	if err != nil {
 		return err
 	}
@@ -217,12 +217,12 @@ func (s *Store) settleStaged() error {
 		return s.move()
 	}
 	low, high := format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage)
-	some, err := lsm.Any(s.db, low, high)
+	some, err := lsm.Any(s.disk.DB, low, high)
 	if err != nil || !some {
 		return err
 	}
-	b := s.db.NewBatch()
-	if err := errors.Join(b.DeleteRange(low, high, nil), s.apply(b, pebble.Sync)); err != nil {
+	b := s.disk.DB.NewBatch()
+	if err := errors.Join(b.DeleteRange(low, high, nil), s.disk.Apply(b, pebble.Sync)); err != nil {
 		return fmt.Errorf("remove staged pages: %w", err)
 	}
 	return nil

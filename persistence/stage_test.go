@@ -49,12 +49,11 @@ func stagedState(t *testing.T, fs vfs.FS) (some, count bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Store{db: db}
-	some, err = lsm.Any(s.db, format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage))
+	some, err = lsm.Any(db, format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if count, err = lsm.StagedCount(s.db); err != nil {
+	if count, err = lsm.StagedCount(db); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -104,7 +104,7 @@ func (s *Store) Counters() Stats {
 // DiskStats returns Pebble's numbers as they are now, which takes some microseconds.
 func (s *Store) DiskStats() DiskStats {
 	s.disk.RLock()
-	m := s.db.Metrics()
+	m := s.disk.DB.Metrics()
 	s.disk.RUnlock()
 	st := DiskStats{
 		Bytes: m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,

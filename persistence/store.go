@@ -13,7 +13,6 @@ import (
 	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/expiry"
-	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
@@ -25,17 +24,12 @@ import (
 
 // Store is an open keyspace. Its methods are safe for concurrent use.
 type Store struct {
-	opts Options
-	keys format.Keys
-	// db is replaced, after a failure, with disk and all shards locked: who reads
-	// it without a shard's lock holds disk for reading.
-	disk     sync.RWMutex
-	db       *pebble.DB
-	fence    atomic.Pointer[fence.FS] // between db and the disk
+	opts     Options
+	keys     format.Keys
+	disk     lsm.Disk
 	lockFile *pebble.Lock
 	marked   *wal.FS   // what Pebble writes through
 	lost     *wal.Loss // what Open cut off a damaged log; nil without
-	lag      lag
 	reports  reports
 
 	keyspace keyspace.Keyspace
@@ -110,7 +104,7 @@ func (s *Store) loadMeta() (err error) {
 
 // readMeta reads the meta, which of a new store is that of the options.
 func (s *Store) readMeta() (format.Meta, error) {
-	return lsm.ReadMeta(s.db, format.Meta{Secret: s.opts.Secret, Grouped: s.member != nil})
+	return lsm.ReadMeta(s.disk.DB, format.Meta{Secret: s.opts.Secret, Grouped: s.member != nil})
 }
 
 // extend adds databases up to Options.Databases. It comes after the replay, which
@@ -130,8 +124,8 @@ func (s *Store) extend() error {
 		copy(more, s.keyspace.Shard[i].Tables)
 		s.keyspace.Shard[i].Tables = more
 	}
-	b := s.db.NewBatch()
-	err := errors.Join(b.Set(format.AppendMetaKey(nil), s.mapping.Append(nil), nil), s.apply(b, pebble.Sync))
+	b := s.disk.DB.NewBatch()
+	err := errors.Join(b.Set(format.AppendMetaKey(nil), s.mapping.Append(nil), nil), s.disk.Apply(b, pebble.Sync))
 	if err != nil {
 		return fmt.Errorf("write meta: %w", err)
 	}
@@ -174,27 +168,6 @@ func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
 // Memory is the number of bytes that keys and values take: the records of short
 // strings, the tables, and estimates for other values.
 func (s *Store) Memory() int64 { return s.keyspace.Memory.Load() }
-
-// syncLog forces Pebble's log to the device.
-func (s *Store) syncLog() error {
-	f := s.fence.Load()
-	if err := f.Err(); err != nil {
-		return err
-	}
-	err := lsm.Guard(f, func() error { return s.db.LogData(nil, pebble.Sync) })
-	return errors.Join(err, f.Err())
-}
-
-// flush makes Pebble write what it holds in memory to tables; flushed is closed
-// when it has.
-func (s *Store) flush() (flushed <-chan struct{}, err error) {
-	f := s.fence.Load()
-	err = lsm.Guard(f, func() (err error) {
-		flushed, err = s.db.AsyncFlush()
-		return err
-	})
-	return flushed, errors.Join(err, f.Err())
-}
 
 // table returns the table of a logical database, made on first use. The lock
 // of the shard is held.

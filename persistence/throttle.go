@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"sync/atomic"
 	"time"
 )
 
@@ -107,42 +106,4 @@ func (s *Store) largeExcess() float64 {
 		return 0
 	}
 	return over(s.large.Load(), largePart(bound)+bound/16) * 8
-}
-
-// lag is how far compactions are behind.
-type lag struct {
-	flushed atomic.Bool   // there may be more to compact than at the last look
-	ended   chan struct{} // capacity 1: one token says that a compaction ended
-}
-
-func (l *lag) signal() {
-	select {
-	case l.ended <- struct{}{}:
-	default:
-	}
-}
-
-const (
-	// lagBound is the number of sorted runs in level 0, each of which every read
-	// has to look into, from which writes wait for compactions.
-	lagBound = 32
-	// lagWait is how long one batch waits at most.
-	lagWait = time.Second
-)
-
-// pace makes a batch wait for compactions that lag behind. Pebble's own way
-// waits within the commit until they have caught up, which they never do on a
-// disk that has become full or unreadable.
-func (s *Store) pace() {
-	if !s.lag.flushed.Swap(false) || s.db.Metrics().Levels[0].Sublevels < lagBound {
-		return
-	}
-	s.lag.flushed.Store(true)
-	wait := time.NewTimer(lagWait)
-	defer wait.Stop()
-	select {
-	case <-s.lag.ended:
-	case <-wait.C:
-	case <-s.ctx.Done():
-	}
 }

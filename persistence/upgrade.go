@@ -33,13 +33,13 @@ func (s *Store) upgrade() error {
 	}
 	meta := s.mapping
 	meta.Pebble = false
-	b := s.db.NewBatch()
+	b := s.disk.DB.NewBatch()
 	s.materialiser.pass.reached = last.LSN
 	err = errors.Join(
 		b.Set(format.AppendMetaKey(nil), meta.Append(nil), nil),
 		b.DeleteRange(format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal), nil),
 		setNewest(b, last.LSN),
-		s.apply(b, pebble.Sync))
+		s.disk.Apply(b, pebble.Sync))
 	if err != nil {
 		return err
 	}

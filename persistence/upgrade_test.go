@@ -168,7 +168,7 @@ func TestFormat2BecomesFormat3(t *testing.T) {
 		if n := chunksOf(t, s); n == 0 {
 			t.Error("no chunk is in the log")
 		}
-		if some, err := lsm.Any(s.db, format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal)); some || err != nil {
+		if some, err := lsm.Any(s.disk.DB, format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal)); some || err != nil {
 			t.Errorf("chunks are in Pebble: %v, %v", some, err)
 		}
 		closeStore(t, s)

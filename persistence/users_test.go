@@ -81,7 +81,7 @@ func TestDamagedUserIsFound(t *testing.T) {
 		materialise(t, s)
 		b := format.AppendText(nil, "u", "on")
 		b[i] ^= 1
-		if err := s.db.Set(format.AppendTextKey(nil, format.PrefixUser, "u"), b, pebble.Sync); err != nil {
+		if err := s.disk.DB.Set(format.AppendTextKey(nil, format.PrefixUser, "u"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

@@ -154,7 +154,7 @@ func (w *warmer) read(t *keyspace.Table, cursor, end uint64) error {
 	if w.it == nil {
 		o := &pebble.IterOptions{
 			LowerBound: format.AppendHeadBound(nil, t.Phys, cursor), UpperBound: format.AppendHeadEnd(nil, t.Phys, end)}
-		it, err := w.s.db.NewIter(o)
+		it, err := w.s.disk.DB.NewIter(o)
 		if err != nil {
 			return err
 		}

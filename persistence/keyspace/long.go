@@ -93,6 +93,14 @@ func (s *Keyspace) Lock(set *Shards, patient bool) bool {
 	}
 }
 
+// LockAll locks all shards, and returns what unlocks them.
+func (s *Keyspace) LockAll() (unlock func()) {
+	var set Shards
+	set.AddAll()
+	s.Lock(&set, true)
+	return func() { s.Unlock(&set) }
+}
+
 // lockUntil locks the shards up to the first that a long transaction has, and returns
 // its index, or -1.
 func (s *Keyspace) lockUntil(set *Shards) (failed int) {

@@ -5,6 +5,7 @@
 // options and the same care: a panic of it is an error ([Guard]), and a failed write makes the
 // fence fall.
 //
-// It owns no instance: the caller of [Open] calls [Close]. It writes nothing. [Close] waits for
-// compactions that are under way, unless the fence holds them.
+// The caller of [Open] calls [Close], which waits for compactions that are under way, unless the fence
+// holds them. A [Disk] is the instance that a store uses, and the one that replaces it after a failure: every change goes
+// through it.
 package lsm
