@@ -176,7 +176,7 @@ func TestCheckFindsDamagedBytes(t *testing.T) {
 	c := crashStore(t, SyncAlways, 100)
 	for file, b := range c.files(t) {
 		found := 0
-		for i := 0; i < len(b); i += thrift.By * max(1, min(*damageStride, len(b)/20)) {
+		for i := 0; i < len(b); i += thrift.By * max(1, min(*damageStride, len(b)/10)) {
 			fs := c.copy()
 			bad := append([]byte(nil), b...)
 			bad[i] ^= 1 << (i % 8)

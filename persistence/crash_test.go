@@ -66,7 +66,7 @@ func TestCrashLeavesAPrefixOfHistory(t *testing.T) {
 func runCrashes(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
-	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 3)), every: 12 * thrift.By}
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 3)), every: 16 * thrift.By}
 	fs := errorfs.Wrap(c.mem, c)
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}

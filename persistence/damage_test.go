@@ -155,7 +155,7 @@ func TestDamagedBytesAreNoticed(t *testing.T) {
 			}
 			for file, b := range c.files(t) {
 				counts := [4]int{}
-				for i := 0; i < len(b); i += thrift.By * max(1, min(*damageStride, len(b)/20)) {
+				for i := 0; i < len(b); i += thrift.By * max(1, min(*damageStride, len(b)/12)) {
 					fs := c.copy()
 					bad := append([]byte(nil), b...)
 					bad[i] ^= 1 << (i % 8)

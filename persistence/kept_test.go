@@ -53,7 +53,7 @@ func TestDeathOfTheProcessLosesNothing(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	for _, policy := range []SyncPolicy{SyncEverySecond, SyncNever} {
+	for _, policy := range thrift.Some([]SyncPolicy{SyncEverySecond, SyncNever}) {
 		mem, m := vfs.NewCrashableMem(), &disktest.Memory{}
 		want := map[string]string{}
 		waits, kept := 0, 0

@@ -84,7 +84,8 @@ func TestLongCallsDoWithoutLocksWhatTheyDoWithThem(t *testing.T) {
 			t.Fatalf("%s: got %.200s, want %.200s", name, got, want)
 		}
 		for _, key := range call[1:min(len(call), 3)] {
-			if apart.do("DUMP", key) != locked.do("DUMP", key) {
+			// Replies of megabytes would be most of what this test does under the race detector.
+			if apart.do("DEBUG", "DIGEST-VALUE", key) != locked.do("DEBUG", "DIGEST-VALUE", key) {
 				t.Fatalf("%s: %s differs", name, key)
 			}
 		}
