@@ -187,9 +187,7 @@ func (h *Hash) repack() {
 	}
 	pack := make([]byte, 0, h.table.live)
 	h.table.each(0, func(s *segment) bool {
-		if s.Stored {
-			h.pages.Gone = append(h.pages.Gone, s.id())
-		}
+		h.pages.Remove(h.paging(), s.id(), s)
 		pack = s.appendPage(pack)
 		return true
 	})

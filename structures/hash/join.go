@@ -57,10 +57,10 @@ func (t *table) removeRoot(only *segment) {
 
 // retire takes a segment out of the account and notes that its page is gone.
 func (h *Hash) retire(s *segment) {
-	if s.Stored {
-		h.pages.Gone = append(h.pages.Gone, s.id())
-	}
-	h.drop(s)
+	h.table.memory -= s.memory()
+	h.table.live -= s.live()
+	h.pages.Remove(h.paging(), s.id(), s)
+	h.table.segments--
 }
 
 // branchAt returns the branch of a level on the way to a hash.

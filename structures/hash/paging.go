@@ -66,6 +66,9 @@ func (p *paging) Adopt(s, c *segment) {
 	p.table.memory += s.memory()
 }
 
+// InHead is not for a table of one segment: that has a page.
+func (p *paging) InHead() bool { return p.table == nil }
+
 func (p *paging) Append(dst []byte, s *segment) []byte { return s.appendPage(dst) }
 
 func (p *paging) Cost(s *segment) int { return s.unwritten() }

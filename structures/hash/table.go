@@ -172,9 +172,6 @@ func (b *branch) empty(prefix uint64, depth uint8, level int) bool {
 // without fields leaves its places empty.
 func (h *Hash) split(b *branch, level int, s *segment) {
 	t := h.table
-	if s.Stored {
-		h.pages.Gone = append(h.pages.Gone, s.id())
-	}
 	if b == nil {
 		t.only, t.root = nil, new(branch)
 		t.memory += branchSize
@@ -192,7 +189,7 @@ func (h *Hash) split(b *branch, level int, s *segment) {
 	}
 	left := h.descend(s, 0, s.slots[:count], size)
 	right := h.descend(s, 1, s.slots[count:], s.live()-size)
-	h.drop(s)
+	h.retire(s)
 	h.settleHalf(b, level, left)
 	h.settleHalf(b, level, right)
 }
@@ -238,12 +235,4 @@ func (h *Hash) settleHalf(b *branch, level int, s *segment) {
 	if s.full() {
 		h.split(b, level, s)
 	}
-}
-
-// drop takes a segment out of the account.
-func (h *Hash) drop(s *segment) {
-	h.table.memory -= s.memory()
-	h.table.live -= s.live()
-	h.pages.Due -= s.unwritten()
-	h.table.segments--
 }

@@ -49,9 +49,7 @@ func (r *Resident[P]) Touch(of Pages[P], id uint64, p P) bool {
 	if p.state().Away {
 		r.MakeRoom(of, of.Bytes(p))
 	}
-	ok := r.Hold(of, id, p)
-	p.state().Recent = ok
-	return ok
+	return r.Hold(of, id, p)
 }
 
 // MakeRoom evicts pages if memory is exceeded by far.
@@ -63,7 +61,8 @@ func (r *Resident[P]) MakeRoom(of Pages[P], bytes int) {
 
 // Hold is Touch without others leaving memory.
 func (r *Resident[P]) Hold(of Pages[P], id uint64, p P) bool {
-	if !p.state().Away {
+	if st := p.state(); !st.Away {
+		st.Recent = true
 		return true
 	}
 	decoded, ok := r.Peek(of, id, p)

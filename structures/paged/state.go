@@ -37,7 +37,7 @@ type Pages[P Page] interface {
 
 // Stored are pages that a [Set] writes.
 type Stored[P Page] interface {
-	Pages[P]
+	Each(from uint64, visit func(id uint64, p P) bool)
 	// InHead reports that the head of the value is to have everything, and the disk no page.
 	InHead() bool
 	// Append appends the bytes on disk of a page that is in memory.

@@ -39,8 +39,7 @@ type TailedPage interface {
 // Tails are pages that a [Tailed] writes. A page that is away can change by what it gains: Decode adds that.
 type Tails[P TailedPage] interface {
 	Pages[P]
-	// Append appends the bytes on disk of a page that is in memory.
-	Append(dst []byte, p P) []byte
+	Stored[P]
 	// Cost is what TailState.Cost says of a page, and ByTail what that says.
 	Cost(p P) int
 	ByTail(p P) bool
@@ -59,30 +58,63 @@ type Tailed[P TailedPage] struct {
 	Resident[P]
 	// Gone are the numbers of pages that the disk had at the last Clean and that are gone.
 	Gone Gone
-	// Due is about what writing the changed pages costs, in bytes. Whoever changes a page adds what its Cost has become
-	// less what that was.
+	// Due is about what writing the changed pages costs, in bytes. Whoever changes a page by what a tail tells adds what
+	// its Cost has become less what that was.
 	Due int
 
 	part uint64 // number of the page at which Portion goes on
 }
 
+// Alter notes that a page changed, or is about to, otherwise than by what a tail tells.
+func (t *Tailed[P]) Alter(of Tails[P], p P) {
+	if st := p.tailState(); !st.Dirty || !st.Whole {
+		t.Due -= of.Cost(p)
+		st.Dirty, st.Whole = true, true
+		t.Due += of.Cost(p)
+	}
+}
+
+// Remove notes that the page with a number is about to go, or to have another number, which is noted by Alter.
+func (t *Tailed[P]) Remove(of Tails[P], id uint64, p P) {
+	t.Due -= of.Cost(p)
+	t.Lost(p)
+	st := p.tailState()
+	if st.Stored {
+		t.Gone = append(t.Gone, id)
+	}
+	st.Dirty, st.Stored = false, false
+}
+
 // Shed evicts pages of about so many bytes, see [structures.Paged], and of what pages that are away keep.
 func (t *Tailed[P]) Shed(of Tails[P], bytes int) (freed, changed int) {
-	return t.round(of, bytes, func(id uint64, p P) (freed, changed int) {
-		if !p.state().Away {
-			return t.shed(of, id, p)
+	return t.round(of, bytes, func(id uint64, p P) (freed, changed int) { return t.shed(of, id, p) })
+}
+
+// Spare is Shed but for pages that were used since Shed came by, such as those that the command under way holds.
+func (t *Tailed[P]) Spare(of Tails[P], bytes int) {
+	t.round(of, bytes, func(id uint64, p P) (freed, changed int) {
+		if p.state().Recent {
+			return 0, 0
 		}
-		kept := of.Kept(p)
-		switch {
-		case kept == 0:
-		case p.state().Dirty:
-			return 0, kept
-		case !t.held(id):
-			of.Forget(p)
-			return kept, 0
-		}
-		return 0, 0
+		return t.shed(of, id, p)
 	})
+}
+
+// shed evicts a page, if it may, or what one that is away keeps.
+func (t *Tailed[P]) shed(of Tails[P], id uint64, p P) (freed, changed int) {
+	if !p.state().Away {
+		return t.Resident.shed(of, id, p)
+	}
+	kept := of.Kept(p)
+	switch {
+	case kept == 0:
+	case p.state().Dirty:
+		return 0, kept
+	case !t.held(id):
+		of.Forget(p)
+		return kept, 0
+	}
+	return 0, 0
 }
 
 // Visit visits pages, with their numbers and bytes in the order of the numbers: all, or those that changed since Clean, and
@@ -93,9 +125,16 @@ func (t *Tailed[P]) Visit(of Tails[P], all bool, visit func(id uint64, page []by
 		gone = t.Gone.sorted()
 	}
 	var buf []byte
+	inHead := of.InHead()
 	of.Each(0, func(id uint64, p P) (read bool) {
-		gone, _ = gone.pass(id, visit)
-		if read = true; all || p.state().Dirty {
+		var again bool // by another page
+		gone, again = gone.pass(id, visit)
+		switch read = true; {
+		case inHead:
+			if !all && (p.state().Stored || again) {
+				visit(id, nil)
+			}
+		case all || p.state().Dirty:
 			buf, read = t.visit(of, id, p, buf, visit)
 		}
 		return read
@@ -120,6 +159,9 @@ func (t *Tailed[P]) visit(of Tails[P], id uint64, p P, buf []byte, visit func(id
 // tails if there is a function for these. It reports whether there may be more than that again. It goes round again for
 // pages that changed behind it. Pages that are gone are visited by Visit.
 func (t *Tailed[P]) Portion(of Tails[P], n, size int, visit, tail func(id uint64, page []byte)) (more bool) {
+	if of.InHead() {
+		return false
+	}
 	cost := func(p P) int {
 		if tail != nil && of.ByTail(p) {
 			return of.Cost(p)
@@ -167,11 +209,15 @@ func (t *Tailed[P]) wrote(of Tails[P], p P) {
 	of.Wrote(p)
 }
 
-// Clean marks every page as stored.
+// Clean marks every page as stored. One in the head stays changed: the disk does not have it.
 func (t *Tailed[P]) Clean(of Tails[P]) {
 	t.Gone, t.part = nil, 0
+	inHead := of.InHead()
 	of.Each(0, func(_ uint64, p P) bool {
-		t.wrote(of, p)
+		if t.wrote(of, p); inHead {
+			p.state().Stored = false
+			t.Alter(of, p)
+		}
 		return true
 	})
 }
@@ -179,10 +225,8 @@ func (t *Tailed[P]) Clean(of Tails[P]) {
 // Taint marks every page as changed. None is away: all that are have been stored as they are.
 func (t *Tailed[P]) Taint(of Tails[P]) {
 	of.Each(0, func(_ uint64, p P) bool {
-		if st := p.tailState(); !st.Away {
-			t.Due -= of.Cost(p)
-			st.Dirty, st.Whole = true, true
-			t.Due += of.Cost(p)
+		if !p.state().Away {
+			t.Alter(of, p)
 		}
 		return true
 	})
