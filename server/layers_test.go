@@ -102,7 +102,7 @@ const rooms = `
 	structures/tdigest:     structures structures/cells
 	structures/topk:        structures structures/cells
 	structures/types:       structures structures/bloom structures/countmin structures/cuckoo structures/hash structures/json structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/tdigest structures/text structures/topk structures/zset
-	structures/zset:        structures
+	structures/zset:        structures structures/paged
 `
 
 // pure floors know the standard library only.

@@ -274,7 +274,7 @@ func awayLife(t *testing.T, r *rand.Rand) {
 
 // warm brings some pages in: those of a few members, or all but one of them.
 func warm(r *rand.Rand, s *Set, m scored) {
-	if s.gone == 0 {
+	if s.whole() {
 		return
 	}
 	switch r.IntN(4) {
@@ -286,9 +286,9 @@ func warm(r *rand.Rand, s *Set, m scored) {
 		from := r.IntN(len(m))
 		s.Range(from, 100, func([]byte, float64) bool { return true })
 	case 2:
-		spared := s.index.section(r.Uint32())
-		s.index.each(0, func(sec *section) bool { return sec == spared || s.presentSection(sec) })
-		for _, l := range s.leaves {
+		spared := s.index.bucket(r.Uint32())
+		s.index.each(0, func(bk *bucket) bool { return bk == spared || s.index.present(bk) })
+		for _, l := range s.numbered {
 			if l != nil && r.IntN(20) > 0 {
 				s.present(l)
 			}
@@ -296,9 +296,9 @@ func warm(r *rand.Rand, s *Set, m scored) {
 	}
 }
 
-// A set that grows while no page of it is in memory keeps its sections small, and its tails say
+// A set that grows while no page of it is in memory keeps its buckets small, and its tails say
 // nothing twice.
-func TestSetThatIsAwayGrowsBySections(t *testing.T) {
+func TestSetThatIsAwayGrowsByBuckets(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
 	s, d := awaySet()
 	r := rand.New(rand.NewPCG(7, 8))
@@ -312,8 +312,8 @@ func TestSetThatIsAwayGrowsBySections(t *testing.T) {
 		shedAll(s)
 	}
 	check(t, s)
-	if len(s.index.sections) < 8 || d.tails < 1000 {
-		t.Errorf("%d sections, %d tails", len(s.index.sections), d.tails)
+	if len(s.index.buckets) < 8 || d.tails < 1000 {
+		t.Errorf("%d buckets, %d tails", len(s.index.buckets), d.tails)
 	}
 	bytes := 0
 	for _, page := range d.pages {

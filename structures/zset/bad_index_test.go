@@ -16,27 +16,27 @@ import (
 
 // indexHead is the head of an indexed set.
 type indexHead struct {
-	members, leaves, bytes, longest, sections uint64
-	depths                                    []byte
-	used, twigs                               []uint64
+	members, leaves, bytes, longest, buckets uint64
+	depths                                   []byte
+	used, branches                           []uint64
 }
 
 func (h *indexHead) encode() []byte {
-	b := []byte{indexed}
-	for _, v := range []uint64{h.members, h.leaves, h.bytes, h.longest, h.sections} {
+	b := []byte{formIndexed}
+	for _, v := range []uint64{h.members, h.leaves, h.bytes, h.longest, h.buckets} {
 		b = binary.AppendUvarint(b, v)
 	}
 	for i, depth := range h.depths {
 		b = binary.AppendUvarint(append(b, depth), h.used[i])
 	}
-	for _, num := range h.twigs {
+	for _, num := range h.branches {
 		b = binary.AppendUvarint(b, num)
 	}
 	return b
 }
 
-// twigLeaf is what the page of a branch has of a leaf.
-func twigLeaf(num, entries, size uint64, score float64, member string) (b []byte) {
+// leafStub is what the page of a branch has of a leaf.
+func leafStub(num, entries, size uint64, score float64, member string) (b []byte) {
 	for _, v := range []uint64{num, entries, size} {
 		b = binary.AppendUvarint(b, v)
 	}
@@ -45,24 +45,24 @@ func twigLeaf(num, entries, size uint64, score float64, member string) (b []byte
 }
 
 // indexedPair returns an indexed set as it is stored: the leaf 0 has a and b with the
-// score 1, the leaf 1 has c with 2, section has all of them, and the branch is the first
+// score 1, the leaf 1 has c with 2, bucket has all of them, and the branch is the first
 // one.
 func indexedPair() (h *indexHead, pages map[uint64][]byte) {
 	const two = "\xc0\x00\x00\x00\x00\x00\x00\x00" // the score 2
-	h = &indexHead{members: 3, leaves: 2, bytes: 30, longest: 1, sections: 1, depths: []byte{0}, used: []uint64{3}, twigs: []uint64{1}}
+	h = &indexHead{members: 3, leaves: 2, bytes: 30, longest: 1, buckets: 1, depths: []byte{0}, used: []uint64{3}, branches: []uint64{1}}
 	return h, map[uint64][]byte{
-		0:             []byte(one + "\x01a" + one + "\x01b"),
-		1:             []byte(two + "\x01c"),
-		wholeSection:  sectionPage(map[string]uint64{"a": 0, "b": 0, "c": 1}),
-		firstTwig + 1: append(twigLeaf(0, 2, 20, 1, "a"), twigLeaf(1, 1, 10, 2, "c")...),
+		0:               []byte(one + "\x01a" + one + "\x01b"),
+		1:               []byte(two + "\x01c"),
+		onlyBucket:      bucketPage(map[string]uint64{"a": 0, "b": 0, "c": 1}),
+		firstBranch + 1: append(leafStub(0, 2, 20, 1, "a"), leafStub(1, 1, 10, 2, "c")...),
 	}
 }
 
-// wholeSection is the page of the only section.
-const wholeSection = firstSection | 1<<32
+// onlyBucket is the page of the only bucket.
+const onlyBucket = firstBucket | 1<<32
 
-// sectionPage is the page of a section that is the only one, in which members are in leaves.
-func sectionPage(members map[string]uint64) []byte {
+// bucketPage is the page of a bucket that is the only one, in which members are in leaves.
+func bucketPage(members map[string]uint64) []byte {
 	s := New(testKeys(1))
 	hashes := map[uint64]uint64{}
 	for member, num := range members {
@@ -99,17 +99,17 @@ func loadIndexed(head []byte, d *disk, given func(id uint64) bool) (*Set, error)
 func TestIndexedSetOnDiskIsFrozen(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(1))
 	s, d := awaySet()
-	want := map[uint64]string{firstTwig + 1: ""}
+	want := map[uint64]string{firstBranch + 1: ""}
 	for i := range uint64(2) {
 		member := fmt.Sprintf("%01500d", i)
 		s.Add(nil, []byte(member), float64(i+1), 0)
 		want[i] = string(binary.AppendUvarint(binary.BigEndian.AppendUint64(nil, scoreBits(float64(i+1))), 1500)) + member
-		want[firstTwig+1] += string(twigLeaf(i, 1, 1510, float64(i+1), member[:stubBytes]))
+		want[firstBranch+1] += string(leafStub(i, 1, 1510, float64(i+1), member[:stubBytes]))
 	}
-	want[wholeSection] = string(sectionPage(map[string]uint64{fmt.Sprintf("%01500d", 0): 0, fmt.Sprintf("%01500d", 1): 1}))
+	want[onlyBucket] = string(bucketPage(map[string]uint64{fmt.Sprintf("%01500d", 0): 0, fmt.Sprintf("%01500d", 1): 1}))
 	s.Shed(1)
 	d.store(s)
-	h := indexHead{members: 2, leaves: 2, bytes: 3020, longest: 1500, sections: 1, depths: []byte{0}, used: []uint64{2}, twigs: []uint64{1}}
+	h := indexHead{members: 2, leaves: 2, bytes: 3020, longest: 1500, buckets: 1, depths: []byte{0}, used: []uint64{2}, branches: []uint64{1}}
 	if got := s.AppendHead(nil); string(got) != string(h.encode()) {
 		t.Errorf("head: got %q, want %q", got, h.encode())
 	}
@@ -125,41 +125,41 @@ func TestIndexedSetOnDiskIsFrozen(t *testing.T) {
 
 // What head and branches say is checked when the set is loaded.
 func TestIndexedSetRefusesBadHeadsAndBranches(t *testing.T) {
-	twig := func(leaves ...[]byte) func(*indexHead, map[uint64][]byte) {
-		return func(_ *indexHead, pages map[uint64][]byte) { pages[firstTwig+1] = slices.Concat(leaves...) }
+	branch := func(leaves ...[]byte) func(*indexHead, map[uint64][]byte) {
+		return func(_ *indexHead, pages map[uint64][]byte) { pages[firstBranch+1] = slices.Concat(leaves...) }
 	}
-	a, c := twigLeaf(0, 2, 20, 1, "a"), twigLeaf(1, 1, 10, 2, "c")
+	a, c := leafStub(0, 2, 20, 1, "a"), leafStub(1, 1, 10, 2, "c")
 	for name, spoil := range map[string]func(h *indexHead, pages map[uint64][]byte){
-		"a member too many":        func(h *indexHead, _ map[uint64][]byte) { h.members, h.used[0] = 4, 4 },
-		"entries of no member":     func(h *indexHead, _ map[uint64][]byte) { h.used[0] = 4 },
-		"a leaf too few":           func(h *indexHead, _ map[uint64][]byte) { h.leaves = 3 },
-		"one leaf":                 func(h *indexHead, _ map[uint64][]byte) { h.leaves = 1 },
-		"another number of bytes":  func(h *indexHead, _ map[uint64][]byte) { h.bytes = 31 },
-		"half of the sections":     func(h *indexHead, _ map[uint64][]byte) { h.depths[0] = 1 },
-		"sections of no end":       func(h *indexHead, _ map[uint64][]byte) { h.sections = math.MaxUint64 },
-		"more sections than there": func(h *indexHead, _ map[uint64][]byte) { h.sections = 1 << maxDepth },
-		"a deep section":           func(h *indexHead, _ map[uint64][]byte) { h.depths[0] = 23 },
-		"a section out of place": func(h *indexHead, _ map[uint64][]byte) {
-			h.sections, h.depths, h.used = 3, []byte{2, 1, 2}, []uint64{1, 1, 1}
+		"a member too many":       func(h *indexHead, _ map[uint64][]byte) { h.members, h.used[0] = 4, 4 },
+		"entries of no member":    func(h *indexHead, _ map[uint64][]byte) { h.used[0] = 4 },
+		"a leaf too few":          func(h *indexHead, _ map[uint64][]byte) { h.leaves = 3 },
+		"one leaf":                func(h *indexHead, _ map[uint64][]byte) { h.leaves = 1 },
+		"another number of bytes": func(h *indexHead, _ map[uint64][]byte) { h.bytes = 31 },
+		"half of the buckets":     func(h *indexHead, _ map[uint64][]byte) { h.depths[0] = 1 },
+		"buckets of no end":       func(h *indexHead, _ map[uint64][]byte) { h.buckets = math.MaxUint64 },
+		"more buckets than there": func(h *indexHead, _ map[uint64][]byte) { h.buckets = 1 << maxDepth },
+		"a deep bucket":           func(h *indexHead, _ map[uint64][]byte) { h.depths[0] = 23 },
+		"a bucket out of place": func(h *indexHead, _ map[uint64][]byte) {
+			h.buckets, h.depths, h.used = 3, []byte{2, 1, 2}, []uint64{1, 1, 1}
 		},
-		"no branch":           func(h *indexHead, _ map[uint64][]byte) { h.twigs = nil },
-		"a branch too many":   func(h *indexHead, _ map[uint64][]byte) { h.twigs = []uint64{1, 2} },
-		"a branch twice":      func(h *indexHead, _ map[uint64][]byte) { h.twigs = []uint64{1, 1} },
-		"a branch missing":    func(_ *indexHead, pages map[uint64][]byte) { delete(pages, firstTwig+1) },
-		"a branch not named":  func(_ *indexHead, pages map[uint64][]byte) { pages[firstTwig+2] = c },
-		"an empty branch":     twig(),
-		"half a branch":       twig(a, c[:5]),
-		"a leaf twice":        twig(a, twigLeaf(0, 1, 10, 2, "c")),
-		"leaves out of order": twig(c, a),
+		"no branch":           func(h *indexHead, _ map[uint64][]byte) { h.branches = nil },
+		"a branch too many":   func(h *indexHead, _ map[uint64][]byte) { h.branches = []uint64{1, 2} },
+		"a branch twice":      func(h *indexHead, _ map[uint64][]byte) { h.branches = []uint64{1, 1} },
+		"a branch missing":    func(_ *indexHead, pages map[uint64][]byte) { delete(pages, firstBranch+1) },
+		"a branch not named":  func(_ *indexHead, pages map[uint64][]byte) { pages[firstBranch+2] = c },
+		"an empty branch":     branch(),
+		"half a branch":       branch(a, c[:5]),
+		"a leaf twice":        branch(a, leafStub(0, 1, 10, 2, "c")),
+		"leaves out of order": branch(c, a),
 		"members out of order": func(_ *indexHead, pages map[uint64][]byte) {
-			pages[firstTwig+1] = slices.Concat(twigLeaf(0, 2, 20, 2, "d"), c)
+			pages[firstBranch+1] = slices.Concat(leafStub(0, 2, 20, 2, "d"), c)
 		},
-		"an empty leaf":          twig(twigLeaf(0, 0, 20, 1, "a"), twigLeaf(1, 3, 10, 2, "c")),
-		"a leaf of few bytes":    twig(twigLeaf(0, 2, 5, 1, "a"), twigLeaf(1, 1, 25, 2, "c")),
-		"a long first member":    twig(twigLeaf(0, 2, 20, 1, fmt.Sprintf("%025d", 0)), c),
-		"a score that is none":   twig(twigLeaf(0, 2, 20, math.NaN(), "a"), c),
-		"a distant number":       twig(a, twigLeaf(1<<30, 1, 10, 2, "c")),
-		"a number that is wider": twig(a, twigLeaf(1<<31, 1, 10, 2, "c")),
+		"an empty leaf":          branch(leafStub(0, 0, 20, 1, "a"), leafStub(1, 3, 10, 2, "c")),
+		"a leaf of few bytes":    branch(leafStub(0, 2, 5, 1, "a"), leafStub(1, 1, 25, 2, "c")),
+		"a long first member":    branch(leafStub(0, 2, 20, 1, fmt.Sprintf("%025d", 0)), c),
+		"a score that is none":   branch(leafStub(0, 2, 20, math.NaN(), "a"), c),
+		"a distant number":       branch(a, leafStub(1<<30, 1, 10, 2, "c")),
+		"a number that is wider": branch(a, leafStub(1<<31, 1, 10, 2, "c")),
 	} {
 		h, pages := indexedPair()
 		spoil(h, pages)
@@ -175,7 +175,7 @@ func TestIndexedSetRefusesBadHeadsAndBranches(t *testing.T) {
 	}
 }
 
-// Leaves and sections are checked when they are read, with the set or for a command.
+// Leaves and buckets are checked when they are read, with the set or for a command.
 func TestIndexedSetRefusesBadPages(t *testing.T) {
 	const two = "\xc0\x00\x00\x00\x00\x00\x00\x00"
 	long := append([]byte{3}, slices.Repeat([]byte{0xff}, 30)...)
@@ -191,12 +191,12 @@ func TestIndexedSetRefusesBadPages(t *testing.T) {
 		"a leaf of fewer":            {0, []byte(one + "\x0ba" + one + "\x01b")},
 		"a leaf out of order":        {0, []byte(one + "\x01a" + one + "\x01a")},
 		"a member not in the index":  {0, []byte(one + "\x01a" + one + "\x01z")},
-		"an empty section":           {wholeSection, nil},
-		"entries missing":            {wholeSection, sectionPage(map[string]uint64{"a": 0, "b": 0})},
-		"no end of a section":        {wholeSection, long},
-		"more bytes":                 {wholeSection, append(sectionPage(map[string]uint64{"a": 0, "b": 0, "c": 1}), 0)},
-		"a leaf that is not there":   {wholeSection, sectionPage(map[string]uint64{"a": 0, "b": 0, "c": 2})},
-		"a leaf with a great number": {wholeSection, sectionPage(map[string]uint64{"a": 0, "b": 0, "c": 1 << 31})},
+		"an empty bucket":            {onlyBucket, nil},
+		"entries missing":            {onlyBucket, bucketPage(map[string]uint64{"a": 0, "b": 0})},
+		"no end of a bucket":         {onlyBucket, long},
+		"more bytes":                 {onlyBucket, append(bucketPage(map[string]uint64{"a": 0, "b": 0, "c": 1}), 0)},
+		"a leaf that is not there":   {onlyBucket, bucketPage(map[string]uint64{"a": 0, "b": 0, "c": 2})},
+		"a leaf with a great number": {onlyBucket, bucketPage(map[string]uint64{"a": 0, "b": 0, "c": 1 << 31})},
 	} {
 		h, pages := indexedPair()
 		d := &disk{pages: pages, left: 100}
@@ -244,7 +244,7 @@ func TestSetOfSpoiltPagesIsNotFatal(t *testing.T) {
 			id, other := ids[r.IntN(len(ids))], ids[r.IntN(len(ids))]
 			page := slices.Clone(d.pages[id])
 			switch at := r.IntN(len(page)); r.IntN(4) {
-			case 0: // of a section: another leaf, if it is in the right place
+			case 0: // of a bucket: another leaf, if it is in the right place
 				page[at] = page[at]&0x80 | byte(r.IntN(40))
 			case 1:
 				page[at] = byte(r.IntN(256))
@@ -318,14 +318,14 @@ func FuzzDecodeIndexed(f *testing.F) {
 			size = min(size, len(pages)-10)
 			d.pages[id], pages = pages[10:10+size], pages[10+size:]
 		}
-		s, err := loadIndexed(append([]byte{indexed}, head...), d, func(id uint64) bool { return id%2 == 0 })
+		s, err := loadIndexed(append([]byte{formIndexed}, head...), d, func(id uint64) bool { return id%2 == 0 })
 		if err != nil {
 			if !errors.Is(err, structures.ErrCorrupt) {
 				t.Fatal(err)
 			}
 			return
 		}
-		// The table of sections is as large as the deepest of them says.
+		// The table of buckets is as large as the deepest of them says.
 		if size, most := s.Size(), 8<<maxDepth+9*spareNumbers+5000*input; size > most {
 			t.Fatalf("%d bytes of memory for %d of input", size, input)
 		}

@@ -51,7 +51,7 @@ func (b *Bound) after(l *leaf, i int) bool {
 
 // afterChild reports whether the bound is behind the first entry of child i; ok is false
 // if a page cannot be read.
-func (b *Bound) afterChild(s *Set, n *branch, i int) (after, ok bool) {
+func (b *Bound) afterChild(t *tree, n *branch, i int) (after, ok bool) {
 	if b.by != byMember {
 		if o := n.firsts[i]; o != b.order {
 			return o < b.order, true
@@ -61,11 +61,11 @@ func (b *Bound) afterChild(s *Set, n *branch, i int) (after, ok bool) {
 		}
 	}
 	l := n.leftmost(i)
-	if l.away {
+	if l.Away {
 		if c := l.compareStub(b.member); c != 0 {
 			return c < 0, true
 		}
-		if !s.present(l) {
+		if !t.present(l) {
 			return false, false
 		}
 	}

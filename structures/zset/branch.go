@@ -3,18 +3,21 @@ package zset
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // branch is an inner node. Of each child it knows the score of its first entry and
 // the number of its entries, so that going down by score touches only branches, but
 // where scores are equal.
 type branch struct {
-	up     *branch
-	page   twig
-	firsts []uint64 // order of the first score of each child
-	counts []uint32
-	leaves []*leaf   // the children on the lowest level, else nil
-	below  []*branch // the children on the others, else nil
+	up          *branch
+	paged.State          // of its page, if it is on the lowest level
+	num         uint32   // of its page; 0 if it has none
+	firsts      []uint64 // order of the first score of each child
+	counts      []uint32
+	leaves      []*leaf   // the children on the lowest level, else nil
+	below       []*branch // the children on the others, else nil
 }
 
 const (
@@ -35,14 +38,6 @@ func newBranch(leaves bool) *branch {
 }
 
 func (n *branch) len() int { return len(n.firsts) }
-
-// twig is what a branch on the lowest level, whose leaves a page describes, knows of
-// this page. It is used in a set that is indexed.
-type twig struct {
-	num     uint32 // 0 if it has none
-	stored  bool   // it was on disk at the last Clean
-	changed bool   // it is in Set.twigs
-}
 
 // leftmost is the first leaf of child i.
 func (n *branch) leftmost(i int) *leaf {

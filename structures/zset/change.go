@@ -5,55 +5,22 @@ import "math"
 // What is in this file changes leaves: it keeps them within their bounds, and tells
 // the index and the branches.
 
-// mark says what is known of the page with the number of a leaf.
-type mark byte
-
-const (
-	markStored  mark = 1 << iota // it was on disk at the last Clean
-	markChanged                  // it is in s.changed
-)
-
-// newLeaf returns an empty leaf with a free number.
-func (s *Set) newLeaf() *leaf {
-	l := s.spare
-	if s.spare = nil; l == nil {
-		l = &leaf{}
-	}
-	s.number(l)
-	s.live++
-	s.memory += l.memory()
-	return l
-}
-
-// sparse is by how much the largest number of a leaf may exceed twice their number.
-const sparse = 64
-
-// Leaves that are away keep their numbers, so that these may be further apart in an indexed
-// set: below spareNumbers and sparser times the number of leaves. See readyDrop.
-var sparser, spareNumbers = 64, 1 << 20 // variables for tests
-
-// distant reports that numbers would be too far apart if some leaves were gone.
-func (s *Set) distant(gone int) bool {
-	return len(s.leaves) > sparser*(s.live-gone)+spareNumbers
-}
-
 // drop lets go of an empty leaf that is out of line. If numbers have become sparse,
 // leaves with the largest get some that are free.
 func (s *Set) drop(l *leaf) {
 	s.memory -= l.memory()
 	s.live--
-	s.vacate(l.num)
-	for len(s.leaves) > 2*s.live+sparse {
-		last := s.leaves[len(s.leaves)-1]
+	s.vacate(l)
+	for len(s.numbered) > 2*s.live+sparse {
+		last := s.numbered[len(s.numbered)-1]
 		if !s.resident(last, 0, last.len()) {
 			return
 		}
-		s.alterTwig(last.up)
+		s.alterBranch(last.up)
 		old := last.num
-		s.leaves[old] = nil
+		s.vacate(last)
 		s.number(last)
 		s.reindex(last, 0, last.len(), old)
-		s.vacate(old)
 	}
 }
 
@@ -68,9 +35,6 @@ func (s *Set) reindex(l *leaf, from, to int, old uint32) {
 		s.index.move(s.hashOf(member), old, l.num)
 	}
 }
-
-// resized keeps the account of memory around a change of a leaf.
-func (s *Set) resized(l *leaf, before int) { s.memory += l.memory() - before }
 
 // insert adds a member that is not in the set.
 func (s *Set) insert(b uint64, member []byte, hash uint32) {
@@ -88,9 +52,11 @@ func (s *Set) place(b uint64, member []byte, hash uint32) {
 		return
 	}
 	bound := Bound{by: byBoth, order: orderOf(b), member: member}
-	if s.gone > 0 {
+	if !s.whole() {
 		if l, _ := s.leafOf(&bound); l.takes(b, entrySize(member)) {
-			s.gainAway(l, b, member, hash)
+			s.gain(l, b, member)
+			s.index.put(hash, l.num)
+			s.settle(l)
 			return
 		}
 	}
@@ -127,7 +93,7 @@ func (s *Set) fill(l *leaf, i int, b uint64, member []byte, hash uint32) {
 // has a leaf of its own.
 func (s *Set) placeAside(l *leaf, i int, b uint64, member []byte, hash uint32) {
 	need := entrySize(member)
-	if n := next(l); i == l.len() && n != nil && !n.away && len(n.buf)+need <= leafBytes {
+	if n := next(l); i == l.len() && n != nil && !n.Away && len(n.buf)+need <= leafBytes {
 		s.fill(n, 0, b, member, hash)
 		s.settle(n)
 		return
@@ -146,7 +112,8 @@ func (s *Set) placeAside(l *leaf, i int, b uint64, member []byte, hash uint32) {
 
 // makeIndex makes the index of a set that has one leaf and is to get others.
 func (s *Set) makeIndex() {
-	s.index = newIndex(0)
+	s.index = newIndex(&s.leaves, 0)
+	s.index.pages.Gone, s.branches.Gone = s.branches.Gone, nil
 	l := s.only
 	for i, slot := range l.slots {
 		_, member := l.entry(i)
@@ -200,7 +167,7 @@ func (s *Set) splitAt(l *leaf, i int, tail bool) *leaf {
 		l.cut(0, i)
 	}
 	s.memory += l.memory() + other.memory() - before
-	s.touch(l.num)
+	s.alter(l)
 	s.reindex(other, 0, other.len(), l.num)
 	s.settle(l)
 	s.joinLine(other, l, tail)
@@ -227,7 +194,7 @@ func (s *Set) cut(l *leaf, from, to int) {
 	before := l.memory()
 	l.cut(from, to)
 	s.resized(l, before)
-	s.touch(l.num)
+	s.alter(l)
 	if l.len() == 0 {
 		s.leave(l)
 		return
@@ -267,7 +234,7 @@ func (s *Set) leave(l *leaf) {
 // join makes one leaf of two neighbours if they have little, which it reports. The
 // smaller one moves.
 func (s *Set) join(left, right *leaf) bool {
-	if left.away || right.away || len(left.buf)+len(right.buf) > joinedBytes || s.gone > 0 && s.distant(1) {
+	if left.Away || right.Away || len(left.buf)+len(right.buf) > joinedBytes || !s.whole() && s.distant(1) {
 		return false
 	}
 	gone := right
@@ -293,7 +260,7 @@ func (s *Set) join(left, right *leaf) bool {
 	s.reindex(kept, n, n+moved, gone.num)
 	gone.cut(0, gone.len())
 	s.memory += left.memory() + right.memory() - before
-	s.touch(kept.num)
+	s.alter(kept)
 	s.settle(kept)
 	s.leave(gone)
 	return true
@@ -304,7 +271,7 @@ func (s *Set) join(left, right *leaf) bool {
 func (s *Set) move(l *leaf, i int, b uint64, member []byte, hash uint32) {
 	if s.stays(l, i, b, member) {
 		l.setScore(i, b)
-		s.touch(l.num)
+		s.alter(l)
 		if i == 0 {
 			s.settle(l)
 		}
@@ -315,7 +282,7 @@ func (s *Set) move(l *leaf, i int, b uint64, member []byte, hash uint32) {
 	to, j, _ := s.seek(&bound)
 	if to == l && l.len() == 1 {
 		l.setScore(0, b)
-		s.touch(l.num)
+		s.alter(l)
 		s.settle(l)
 		return
 	}

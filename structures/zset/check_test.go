@@ -5,18 +5,19 @@ import "testing"
 // check checks what ties leaves, branches and index together.
 func check(t *testing.T, s *Set) {
 	t.Helper()
-	memory, count, leaves, gone := 0, 0, 0, 0
+	memory, count, leaves, gone, due := 0, 0, 0, 0, 0
 	var last *leaf
 	for l := s.firstLeaf(); l != nil; l = next(l) {
-		if last != nil && (previous(l) != last || !l.away && compare(last, last.len()-1, l, 0) >= 0) {
+		if last != nil && (previous(l) != last || !l.Away && compare(last, last.len()-1, l, 0) >= 0) {
 			t.Fatalf("leaf %d is not behind leaf %d", l.num, last.num)
 		}
-		if s.leaves[l.num] != l || l.len() == 0 || l.big() && l.len() > 1 {
+		if s.numbered[l.num] != l || l.Dirty && l.Whole != (l.gained == nil) || !l.Dirty && (!l.Stored || l.gained.unwritten() > 0) || l.len() == 0 || l.big() && l.len() > 1 {
 			t.Fatalf("leaf %d of %d entries and %d bytes", l.num, l.len(), len(l.buf))
 		}
-		if l.away {
-			if s.marks[l.num] != markStored && l.gained.unwritten() == 0 || l.whole || l.slots != nil || !s.indexed {
-				t.Fatalf("leaf %d is away, with mark %d", l.num, s.marks[l.num])
+		due += l.cost()
+		if l.Away {
+			if l.Dirty != (l.gained.unwritten() > 0) || l.Whole || !l.Stored || l.slots != nil || !s.indexed {
+				t.Fatalf("leaf %d is away: %+v", l.num, l.TailState)
 			}
 			memory, count, leaves, last, gone = memory+l.memory(), count+l.len(), leaves+1, nil, gone+1
 			continue
@@ -32,7 +33,7 @@ func check(t *testing.T, s *Set) {
 			if s.root != nil {
 				hash := s.hashOf(member)
 				tag = tagOf(hash)
-				if sec := s.index.section(hash); !sec.away && sec.entry(hash, l.num) < 0 {
+				if bk := s.index.bucket(hash); !bk.Away && bk.entry(hash, l.num) < 0 {
 					t.Fatalf("leaf %d: entry %d is not in the index", l.num, i)
 				}
 			}
@@ -45,8 +46,8 @@ func check(t *testing.T, s *Set) {
 		leaves++
 		last = l
 	}
-	if last != nil && last != s.lastLeaf() || count != s.count || leaves != s.live || !s.indexed && len(s.leaves) > 2*s.live+sparse && s.live > 0 || s.indexed && s.distant(0) {
-		t.Fatalf("%d leaves of %d with %d members, said to be %d with %d", leaves, len(s.leaves), count, s.live, s.count)
+	if last != nil && last != s.lastLeaf() || count != s.count || leaves != s.live || !s.indexed && len(s.numbered) > 2*s.live+sparse && s.live > 0 || s.indexed && s.distant(0) {
+		t.Fatalf("%d leaves of %d with %d members, said to be %d with %d", leaves, len(s.numbered), count, s.live, s.count)
 	}
 	if s.root != nil {
 		memory += checkBranch(t, s.root)
@@ -57,12 +58,26 @@ func check(t *testing.T, s *Set) {
 	} else if s.index != nil || leaves > 1 {
 		t.Fatal("an index without a root")
 	}
-	if gone != s.gone {
-		t.Fatalf("%d pages away, counted %d", gone, s.gone)
+	if counted, _ := s.Away(); gone != counted || due != s.pages.Due {
+		t.Fatalf("%d pages away, counted %d; writing leaves costs %d, counted %d", gone, counted, due, s.pages.Due)
+	}
+	if n := changedBranches(s); n != s.branches.Changed() {
+		t.Fatalf("%d branches changed, counted %d", n, s.branches.Changed())
 	}
 	if memory != s.memory {
 		t.Fatalf("%d bytes, counted %d", memory, s.memory)
 	}
+}
+
+func changedBranches(s *Set) (n int) {
+	if s.root != nil {
+		eachLowest(s.root, func(b *branch) {
+			if b.Dirty {
+				n++
+			}
+		})
+	}
+	return n
 }
 
 func checkBranch(t *testing.T, n *branch) (memory int) {
@@ -91,20 +106,21 @@ func checkBranch(t *testing.T, n *branch) (memory int) {
 
 func checkIndex(t *testing.T, x *index, count int) (away int) {
 	t.Helper()
-	used, memory := 0, 0
-	for i, s := range x.sections {
-		if i > 0 && s == x.sections[i-1] {
+	used, memory, due := 0, 0, 0
+	for i, s := range x.buckets {
+		if i > 0 && s == x.buckets[i-1] {
 			continue
 		}
-		memory += sectionSize + (len(s.slots)+cap(s.ops))*8 + cap(s.filter)
-		if s.away {
+		due += s.cost()
+		memory += bucketSize + (len(s.slots)+cap(s.ops))*8 + cap(s.filter)
+		if s.Away {
 			away++
 			used += int(s.used)
-			if int(s.used)*fullDenominator > mostSection*fullNumerator && s.depth < maxDepth {
-				t.Fatalf("a section of %d entries", s.used)
+			if int(s.used)*fullDenominator > mostBucket*fullNumerator && s.depth < maxDepth {
+				t.Fatalf("a bucket of %d entries", s.used)
 			}
-			if s.slots != nil || s.changed != (len(s.ops) > s.written) || s.whole || !s.stored || s.gone {
-				t.Fatal("a section that changed is away")
+			if s.slots != nil || s.Dirty != (len(s.ops) > s.written) || s.Whole || !s.Stored {
+				t.Fatal("a bucket that changed is away")
 			}
 			continue
 		}
@@ -114,17 +130,17 @@ func checkIndex(t *testing.T, x *index, count int) (away int) {
 				continue
 			}
 			n++
-			if x.section(uint32(e>>32)) != s {
-				t.Fatalf("hash %x is in another section", e>>32)
+			if x.bucket(uint32(e>>32)) != s {
+				t.Fatalf("hash %x is in another bucket", e>>32)
 			}
 		}
 		if n != int(s.used) {
-			t.Fatalf("section of %d, said to be %d", n, s.used)
+			t.Fatalf("bucket of %d, said to be %d", n, s.used)
 		}
 		used += n
 	}
-	if used != count || memory != x.memory {
-		t.Fatalf("index of %d and %d bytes, want %d and %d", used, memory, count, x.memory)
+	if used != count || memory != x.memory || due != x.pages.Due {
+		t.Fatalf("index of %d and %d bytes, want %d and %d; writing it costs %d, counted %d", used, memory, count, x.memory, due, x.pages.Due)
 	}
 	return away
 }

@@ -14,8 +14,7 @@ func (s *Set) Reset() {
 	if l != nil {
 		*l = leaf{buf: l.buf[:0], slots: l.slots[:0]}
 	}
-	*s = Set{keys: s.keys, promised: -1, spare: l,
-		leaves: s.leaves[:0], marks: s.marks[:0], free: s.free[:0], changed: s.changed[:0]}
+	*s = Set{promised: -1, tree: tree{leaves: leaves{keys: s.keys, spare: l, numbered: s.numbered[:0], free: s.free[:0]}}}
 }
 
 // IsCompact reports whether the set is one small leaf.
@@ -67,7 +66,7 @@ func (s *Set) LoadCompact(b []byte) {
 	b = b[w:]
 	peak, w := binary.Uvarint(b)
 	b = b[w:]
-	l.buf, l.slots = l.buf[:0], l.slots[:0]
+	*l = leaf{buf: l.buf[:0], slots: l.slots[:0]}
 	for len(b) > 0 {
 		head, w := binary.Uvarint(b)
 		n, size := scoreLengths[head&3], int(head>>2)
@@ -82,10 +81,9 @@ func (s *Set) LoadCompact(b []byte) {
 		b = b[w+n+size:]
 	}
 	*s = Set{
-		keys: s.keys, only: l, count: l.len(), live: 1, memory: l.memory(), promised: -1,
-		leaves: append(s.leaves[:0], l), marks: append(s.marks[:0], 0), free: s.free[:0], changed: s.changed[:0],
-		longest: uint32(longest), peak: uint32(peak),
+		tree: tree{only: l, leaves: leaves{keys: s.keys, live: 1, memory: l.memory(),
+			numbered: append(s.numbered[:0], l), free: s.free[:0]}},
+		count: l.len(), promised: -1, longest: uint32(longest), peak: uint32(peak),
 	}
-	l.num, l.up = 0, nil
-	s.touch(0)
+	s.alter(l)
 }

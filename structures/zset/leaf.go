@@ -3,24 +3,24 @@ package zset
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"slices"
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // leaf is a run of consecutive entries: the bytes of its page, and where each of
 // them begins.
 type leaf struct {
-	buf    []byte
-	slots  []slot
-	up     *branch // nil in a set of one leaf
-	num    uint32  // of the leaf and its page
-	size   uint32  // of the page if it is away, see away.go
-	count  uint16  // of entries if it is away
-	away   bool
-	recent bool   // it was used since Shed came by
-	whole  bool   // it changed otherwise than by new entries: its page is to be written whole
+	buf   []byte // of one that is away the score of the first entry and the beginning of its member, a stub
+	slots []slot
+	up    *branch // nil in a set of one leaf
+	num   uint32  // of the leaf and its page
+	size  uint32  // of the page if it is away
+	count uint16  // of entries if it is away
+	paged.TailState
 	gained *gains // since its page was written, see tails.go
 }
 
@@ -30,6 +30,7 @@ type slot uint32
 
 const (
 	leafSize = int(unsafe.Sizeof(leaf{}))
+	slotSize = int(unsafe.Sizeof(slot(0)))
 	// leafBytes bounds the entries of a leaf: larger ones would make pages that
 	// cost more to write, smaller ones more leaves. An entry that does not fit has a
 	// leaf of its own, so that offsets have 16 bits.
@@ -38,6 +39,11 @@ const (
 	// far less than what splits them again.
 	sparseBytes = leafBytes / 4
 	joinedBytes = leafBytes * 3 / 4
+	// leafGain bounds what a leaf in memory gains until its page is written whole.
+	leafGain = leafBytes / 4
+	// stubBytes is how much of its first member a leaf that is away keeps. Scores that are
+	// equal are told apart by that; if they are not, the leaf is read.
+	stubBytes = 24
 )
 
 // tagOf is the tag of a member with a hash.
@@ -46,7 +52,7 @@ func tagOf(hash uint32) uint16 { return uint16(hash) }
 // len is the number of entries.
 func (l *leaf) len() int {
 	switch {
-	case !l.away:
+	case !l.Away:
 		return len(l.slots)
 	case l.gained == nil:
 		return int(l.count)
@@ -55,7 +61,7 @@ func (l *leaf) len() int {
 }
 
 func (l *leaf) memory() int {
-	return leafSize + cap(l.buf) + cap(l.slots)*4 + l.gained.memory()
+	return leafSize + cap(l.buf) + cap(l.slots)*slotSize + l.gained.memory()
 }
 
 // big reports that the leaf is that of one entry that is larger than leaves are.
@@ -73,6 +79,11 @@ func (l *leaf) offset(i int) int {
 func (l *leaf) entry(i int) (b uint64, member []byte) {
 	b, member, _ = readEntry(l.buf, int(l.slots[i]>>16))
 	return b, member
+}
+
+func (l *leaf) member(i int) []byte {
+	_, member := l.entry(i)
+	return member
 }
 
 func (l *leaf) order(i int) uint64 {
@@ -192,3 +203,42 @@ func (l *leaf) scan() {
 		at += size
 	}
 }
+
+// makeStub leaves of a leaf the score and a part of the member with which it begins.
+func (l *leaf) makeStub(score uint64, member []byte) {
+	stub := make([]byte, 0, scoreSize+len(member))
+	l.buf = append(binary.BigEndian.AppendUint64(stub, score), member...)
+	l.slots = nil
+}
+
+// compareStub compares the first member of a leaf that is away with another; 0 if it is
+// not known how they differ, or if they do.
+func (l *leaf) compareStub(member []byte) int {
+	stub := l.buf[scoreSize:]
+	if len(stub) == stubBytes {
+		member = member[:min(len(member), stubBytes)]
+	}
+	return bytes.Compare(stub, member)
+}
+
+// bytes is the size of the entries of a leaf.
+func (l *leaf) bytes() int {
+	switch {
+	case !l.Away:
+		return len(l.buf)
+	case l.gained == nil:
+		return int(l.size)
+	}
+	return int(l.size) + len(l.gained.buf)
+}
+
+// takes reports that an entry of a new member can be added to a leaf that is away without
+// reading it: behind its first entry, which stays what is known of it.
+func (l *leaf) takes(b uint64, need int) bool {
+	return l.Away && orderOf(b) > l.first() && l.bytes()+need <= leafBytes && l.len() < math.MaxUint16
+}
+
+// cost is about what writing the page of a leaf costs, in bytes.
+func (l *leaf) cost() int { return l.Cost(l.gained.unwritten(), 2*leafGain, leafBytes) }
+
+func (l *leaf) byTail() bool { return l.ByTail(l.gained.unwritten(), 2*leafGain) }

@@ -16,8 +16,7 @@ func TestSetWithDistantNumbersComesBack(t *testing.T) {
 	s, d := awaySet()
 	for i := range 2000 {
 		if i == 1990 { // as if a million leaves had been between
-			s.leaves = append(s.leaves, make([]*leaf, 100_000-len(s.leaves))...)
-			s.marks = append(s.marks, make([]mark, 100_000-len(s.marks))...)
+			s.numbered = append(s.numbered, make([]*leaf, 100_000-len(s.numbered))...)
 			s.free = s.vacant()
 		}
 		s.Add(nil, fmt.Appendf(nil, "%0400d", i), float64(i), 0)

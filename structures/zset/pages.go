@@ -9,13 +9,14 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // Bytes on disk. These numbers are on disk and never change.
 //
 //	head   0 | entry ...                                a set without pages
 //	head   1 | members (uvarint) | pages (uvarint)      a set with pages
-//	head   2 | as 1 | bytes of pages | longest member | sections
+//	head   2 | as 1 | bytes of pages | longest member | buckets
 //	         | { bits that its hashes have in common (1) | entries } for each
 //	         | numbers of branches, in order (uvarints)  an indexed set
 //	page   entry ...                                    at least one
@@ -23,26 +24,20 @@ import (
 // A page is a leaf, numbered as that is. Entries of a page are in order, and all of
 // a page are before or behind all of another one; the numbers say nothing of it.
 const (
-	inHead  = 0
-	paged   = 1
-	indexed = 2
+	formHead    = 0
+	formPaged   = 1
+	formIndexed = 2
 )
 
 // errLargePage refuses pages in which offsets would not fit.
 var errLargePage = fmt.Errorf("sorted set page of several entries over %d bytes: %w", leafBytes, structures.ErrCorrupt)
 
-// inHead reports whether the set is stored without pages: it is a leaf of a size that
-// is rewritten at every change, but costs one key instead of two.
-func (s *Set) inHead() bool {
-	return s.root == nil && (s.only == nil || !s.only.big())
-}
-
 // AppendHead appends the encoding of the head to dst.
 func (s *Set) AppendHead(dst []byte) []byte {
-	if !s.inHead() {
-		form := byte(paged)
+	if !s.paging().InHead() {
+		form := byte(formPaged)
 		if s.indexed {
-			form = indexed
+			form = formIndexed
 		}
 		dst = binary.AppendUvarint(append(dst, form), uint64(s.count))
 		dst = binary.AppendUvarint(dst, uint64(s.live))
@@ -51,7 +46,7 @@ func (s *Set) AppendHead(dst []byte) []byte {
 		}
 		return dst
 	}
-	dst = append(dst, inHead)
+	dst = append(dst, formHead)
 	if s.only != nil {
 		dst = append(dst, s.only.buf...)
 	}
@@ -66,7 +61,7 @@ func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
 		return nil, fmt.Errorf("sorted set head of 0 bytes: %w", structures.ErrCorrupt)
 	}
 	switch head[0] {
-	case inHead:
+	case formHead:
 		if len(head) == 1 {
 			return s, nil
 		}
@@ -79,17 +74,17 @@ func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
 		}
 		s.loading = []*leaf{l}
 		return s, s.adopt()
-	case paged, indexed:
+	case formPaged, formIndexed:
 		count, w := binary.Uvarint(head[1:])
 		if w <= 0 || count > math.MaxUint32 {
 			return nil, fmt.Errorf("number of members: %w", structures.ErrCorrupt)
 		}
 		pages, v := binary.Uvarint(head[1+w:])
-		if v <= 0 || head[0] == paged && 1+w+v != len(head) || pages > count || pages == 0 {
+		if v <= 0 || head[0] == formPaged && 1+w+v != len(head) || pages > count || pages == 0 {
 			return nil, fmt.Errorf("number of sorted set pages: %w", structures.ErrCorrupt)
 		}
 		s.promised, s.promisedPages = int(count), int(pages)
-		if head[0] == indexed {
+		if head[0] == formIndexed {
 			return s, s.loadIndex(head[1+w+v:])
 		}
 		return s, nil
@@ -112,7 +107,7 @@ func (s *Set) SetPage(id uint64, page []byte) error {
 	if len(page) == 0 || id > math.MaxUint32/2 {
 		return fmt.Errorf("sorted set page %d of %d bytes: %w", id, len(page), structures.ErrCorrupt)
 	}
-	l := &leaf{num: uint32(id)}
+	l := &leaf{num: uint32(id), TailState: paged.TailState{State: paged.State{Stored: true}}}
 	if err := l.load(page); err != nil {
 		return fmt.Errorf("sorted set page %d: %w", id, err)
 	}
@@ -137,12 +132,7 @@ func (s *Set) Complete() error {
 	if s.count != s.promised {
 		return fmt.Errorf("sorted set of %d members has %d: %w", s.promised, s.count, structures.ErrCorrupt)
 	}
-	for _, l := range s.leaves {
-		if l != nil {
-			s.marks[l.num], l.whole = markStored, false
-		}
-	}
-	s.changed, s.due, s.promised = nil, 0, -1
+	s.promised = -1
 	return nil
 }
 
@@ -175,30 +165,6 @@ func (s *Set) adopt() error {
 	return s.build(line)
 }
 
-// enlist notes the numbers of leaves, which must be there once each, and not further
-// apart than this package makes them.
-func (s *Set) enlist(line []*leaf) error {
-	largest := 0
-	for _, l := range line {
-		largest = max(largest, int(l.num))
-	}
-	if largest >= 2*len(line)+sparse && (!s.indexed || largest >= sparser*len(line)+spareNumbers) {
-		return fmt.Errorf("sorted set page %d of %d: %w", largest, len(line), structures.ErrCorrupt)
-	}
-	s.leaves, s.marks = make([]*leaf, largest+1), make([]mark, largest+1)
-	s.live = len(line)
-	for _, l := range line {
-		if s.leaves[l.num] != nil {
-			return fmt.Errorf("sorted set page %d given twice: %w", l.num, structures.ErrCorrupt)
-		}
-		s.leaves[l.num] = l
-		s.memory += l.memory()
-		s.touch(l.num)
-	}
-	s.free = s.vacant()
-	return nil
-}
-
 // compare orders entry i of a leaf and entry j of another.
 func compare(a *leaf, i int, b *leaf, j int) int {
 	scoreA, memberA := a.entry(i)
@@ -224,7 +190,7 @@ func (s *Set) build(line []*leaf) error {
 	if s.root == nil {
 		return line[0].distinct()
 	}
-	s.index = newIndex(s.count)
+	s.index = newIndex(&s.leaves, s.count)
 	for _, l := range line {
 		for i, slot := range l.slots {
 			_, member := l.entry(i)

@@ -54,8 +54,8 @@ func (s *Set) From(b Bound, visit func(member []byte, score float64) bool) {
 // returns false, or a page cannot be read.
 func (s *Set) walk(l *leaf, i, count int, visit func(member []byte, score float64) bool) {
 	for passed := 0; l != nil; l, i, passed = next(l), 0, passed+1 {
-		v := s.view(l, passed)
-		if v == nil {
+		v, ok := s.pages.View(s.paging(), uint64(l.num), l, passed)
+		if !ok {
 			return
 		}
 		for ; i < v.len(); i++ {
@@ -79,8 +79,8 @@ func (s *Set) Reverse(rank, count int, visit func(member []byte, score float64) 
 	}
 	l, i := s.at(rank)
 	for passed := 0; ; passed++ {
-		v := s.view(l, passed)
-		if v == nil {
+		v, ok := s.pages.View(s.paging(), uint64(l.num), l, passed)
+		if !ok {
 			return
 		}
 		for ; i >= 0; i-- {
@@ -167,12 +167,11 @@ func (s *Set) removeRange(rank, count int) {
 
 // clear removes all members.
 func (s *Set) clear() {
-	for _, l := range s.leaves {
-		if l != nil {
-			s.touch(l.num)
-		}
-	}
+	s.paging().Each(0, func(id uint64, l *leaf) bool {
+		s.pages.Remove(s.paging(), id, l)
+		return true
+	})
 	s.dropIndex()
-	s.root, s.only, s.count, s.gone = nil, nil, 0, 0
-	s.leaves, s.free, s.live, s.memory = nil, nil, 0, 0
+	s.root, s.only, s.count = nil, nil, 0
+	s.numbered, s.free, s.live, s.memory = nil, nil, 0, 0
 }

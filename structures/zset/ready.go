@@ -11,7 +11,7 @@ import "github.com/vigildb/vigil/structures"
 // names, are in memory: to remove them then does not fail half way. It reports false if
 // one of the pages cannot be read.
 func (s *Set) Ready(step int, names ...[]byte) bool {
-	if s.gone == 0 {
+	if s.whole() {
 		return true
 	}
 	s.makeRoom()
@@ -28,7 +28,7 @@ func (s *Set) Ready(step int, names ...[]byte) bool {
 // false if one of them cannot be read. Add itself does so for a single entry. With
 // Increment or a rule the pages may not be those of the place that the member comes to have.
 func (s *Set) ReadyAdd(n int, entry func(i int) (score float64, member []byte)) bool {
-	if s.gone == 0 || n == 1 {
+	if s.whole() || n == 1 {
 		return true
 	}
 	s.makeRoom()
@@ -73,33 +73,33 @@ func (s *Set) ReadyAdd(n int, entry func(i int) (score float64, member []byte)) 
 	return true
 }
 
-// holdEntries makes sure that the sections of entries are in memory.
+// holdEntries makes sure that the buckets of entries are in memory.
 func (s *Set) holdEntries(l *leaf, from, to int) bool {
 	for i := from; i < to; i++ {
 		hash := s.hashOf(l.member(i))
-		sec := s.index.section(hash)
-		if !s.presentSection(sec) {
+		bk := s.index.bucket(hash)
+		if !s.index.present(bk) {
 			return false
 		}
-		if sec.entry(hash, l.num) < 0 { // a page that is not of this set
-			return s.pager != nil && s.pager.ReadPage(sec.id(), func([]byte) error { return structures.ErrCorrupt })
+		if bk.entry(hash, l.num) < 0 { // a page that is not of this set
+			return s.pages.Pager != nil && s.pages.Pager.ReadPage(bk.id(), func([]byte) error { return structures.ErrCorrupt })
 		}
 	}
 	return true
 }
 
-// readyEntries makes sure that the section of a hash can get some entries.
+// readyEntries makes sure that the bucket of a hash can get some entries.
 func (s *Set) readyEntries(hash uint32, n int) bool {
-	sec := s.index.section(hash)
-	return sec.takes(n) || s.presentSection(sec)
+	bk := s.index.bucket(hash)
+	return bk.takes(n) || s.index.present(bk)
 }
 
-// holdMoved is holdEntries for entries that are to go to another leaf: a section that is away
+// holdMoved is holdEntries for entries that are to go to another leaf: a bucket that is away
 // need not be read for that, unless two members have the same entry there.
 func (s *Set) holdMoved(l *leaf, from, to int) bool {
 	for i := from; i < to; i++ {
 		hash := s.hashOf(l.member(i))
-		if s.index.section(hash).away && !s.twin(l, i, hash) {
+		if s.index.bucket(hash).Away && !s.twin(l, i, hash) {
 			continue
 		}
 		if !s.holdEntries(l, i, i+1) {
@@ -109,16 +109,16 @@ func (s *Set) holdMoved(l *leaf, from, to int) bool {
 	return true
 }
 
-// resident reports that the sections of entries are in memory.
+// resident reports that the buckets of entries are in memory.
 func (s *Set) resident(l *leaf, from, to int) bool {
-	if s.gone == 0 {
+	if s.whole() {
 		return true
 	}
-	if l.away {
+	if l.Away {
 		return false
 	}
 	for i := from; i < to; i++ {
-		if s.index.section(s.hashOf(l.member(i))).away {
+		if s.index.bucket(s.hashOf(l.member(i))).Away {
 			return false
 		}
 	}
@@ -127,7 +127,7 @@ func (s *Set) resident(l *leaf, from, to int) bool {
 
 // readyPlace makes sure that an entry of a new member can be put where it belongs.
 func (s *Set) readyPlace(b uint64, member []byte, hash uint32) bool {
-	if s.gone == 0 {
+	if s.whole() {
 		return true
 	}
 	bound := Bound{by: byBoth, order: orderOf(b), member: member}
@@ -143,7 +143,7 @@ func (s *Set) readyPlace(b uint64, member []byte, hash uint32) bool {
 }
 
 // readyFill is readyPlace for entry i of a leaf: if the leaf is going to be split, the
-// sections of those that move are needed.
+// buckets of those that move are needed.
 func (s *Set) readyFill(l *leaf, i int, b uint64, member []byte) bool {
 	need := entrySize(member)
 	switch {
@@ -174,7 +174,7 @@ func (s *Set) readyFill(l *leaf, i int, b uint64, member []byte) bool {
 
 // readyMove makes sure that entry i of a leaf can be given another score.
 func (s *Set) readyMove(l *leaf, i int, b uint64, member []byte) bool {
-	if s.gone == 0 || s.stays(l, i, b, member) {
+	if s.whole() || s.stays(l, i, b, member) {
 		return true
 	}
 	bound := Bound{by: byBoth, order: orderOf(b), member: member}
@@ -184,7 +184,7 @@ func (s *Set) readyMove(l *leaf, i int, b uint64, member []byte) bool {
 
 // readyTake makes sure that an entry of a leaf can be removed.
 func (s *Set) readyTake(l *leaf) bool {
-	return s.gone == 0 || l.len() > 1 || s.readyDrop(1)
+	return s.whole() || l.len() > 1 || s.readyDrop(1)
 }
 
 // readyDrop makes sure that some leaves can go. A set of one leaf has it in memory, and one of
@@ -197,7 +197,7 @@ func (s *Set) readyDrop(n int) bool {
 
 // readyRange makes sure that members from a rank on can be removed.
 func (s *Set) readyRange(rank, count int) bool {
-	if s.gone == 0 {
+	if s.whole() {
 		return true
 	}
 	if s.unread() {
@@ -226,7 +226,7 @@ func (s *Set) readyPop(rank, count int, visit func(member []byte, score float64)
 	if !s.readyRange(rank, count) {
 		return false
 	}
-	if s.gone == 0 || count < s.count || visit == nil {
+	if s.whole() || count < s.count || visit == nil {
 		return true
 	}
 	return s.Gather() // all of them go, which needs no page but to be seen

@@ -27,15 +27,15 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 	count = max(count, 1)
 	var batch []uint64
 	for from < 1<<32 {
-		if s.gone > 0 && s.pager != nil && s.pager.Tight() {
+		if !s.whole() && s.pages.Pager != nil && s.pages.Pager.Tight() {
 			s.Shed(roomBytes) // nothing is held from here on
 		}
-		sec := s.index.section(uint32(from))
-		if !s.presentSection(sec) {
+		bk := s.index.bucket(uint32(from))
+		if !s.index.present(bk) {
 			return 0
 		}
 		batch = batch[:0]
-		for _, e := range sec.slots {
+		for _, e := range bk.slots {
 			if e != 0 && e>>32 >= from {
 				batch = append(batch, e)
 			}
@@ -53,7 +53,7 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 				}
 			}
 		}
-		from = (from>>(32-sec.depth) + 1) << (32 - sec.depth)
+		from = (from>>(32-bk.depth) + 1) << (32 - bk.depth)
 	}
 	return 0
 }

@@ -13,31 +13,10 @@ import (
 // until its next change; those passed in are copied and must not alias the set.
 // Visitors must not change the set. A score is never NaN.
 type Set struct {
-	keys  *structures.HashKeys
-	root  *branch // nil if there is one leaf, or none
-	only  *leaf   // the one leaf if there is no root
-	spare *leaf   // of a set that was reset, for the first leaf
-	index *index  // nil if there is no root
-	count int
-
-	leaves  []*leaf // by number; nil if the number is free
-	live    int     // leaves that are not nil
-	free    []uint32
-	marks   []mark // by number, of leaves and of those that are gone
-	changed []uint32
-	writing []uint32 // those of changed that are written next, see Part
-	due     int      // about what writing the changed leaves costs, in bytes
-	memory  int      // of leaves and branches
-
-	// Of large sets, see away.go and twig.go.
-	pager    structures.Pager
-	indexed  bool      // the index and the lowest branches are pages too
-	gone     int       // leaves and sections that are away
-	hand     uint64    // where Shed goes on: the number of a page
-	twigs    []*branch // of which pages changed since Clean; some may be gone
-	lastTwig uint32    // the largest number of a page that a branch had
-	removed  []uint64  // numbers of stored pages of the index and of branches that are gone
-	coming   *coming   // until Complete
+	tree
+	index  *index // nil if there is no root
+	count  int
+	coming *coming // of a set that is indexed, until Complete
 	// promised are the members and pages that the head of a paged set declares; -1
 	// if there is none to check.
 	promised, promisedPages int
@@ -49,7 +28,11 @@ type Set struct {
 
 // New returns an empty set. The keys, which are the same for as long as the set is
 // stored, decide where its index has the members of large sets.
-func New(keys *structures.HashKeys) *Set { return &Set{keys: keys, promised: -1} }
+func New(keys *structures.HashKeys) *Set {
+	s := &Set{promised: -1}
+	s.keys = keys
+	return s
+}
 
 // Kind returns KindZSet.
 func (s *Set) Kind() structures.Kind { return structures.KindZSet }
@@ -62,7 +45,7 @@ func (s *Set) Len() int { return s.count }
 
 // Size estimates the memory held, in bytes.
 func (s *Set) Size() int {
-	size := int(unsafe.Sizeof(*s)) + s.memory + cap(s.leaves)*8 + cap(s.free)*4 + cap(s.marks) + (cap(s.changed)+cap(s.writing))*4
+	size := int(unsafe.Sizeof(*s)) + s.memory + (cap(s.numbered)+cap(s.pages.Gone)+cap(s.branches.Gone))*8 + cap(s.free)*4
 	if s.index != nil {
 		size += int(unsafe.Sizeof(*s.index)) + s.index.size()
 	}
@@ -77,8 +60,6 @@ func (s *Set) hash(member []byte) uint32 {
 	return s.hashOf(member)
 }
 
-func (s *Set) hashOf(member []byte) uint32 { return uint32(s.keys.Fields.Sum(member) >> 32) }
-
 // find returns the place of a member with a hash, nil if it is not in the set or a page
 // cannot be read.
 func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
@@ -91,11 +72,11 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 		}
 		return nil, 0
 	}
-	sec := s.index.section(hash)
-	if sec.away && !sec.may(hash) || !s.presentSection(sec) {
+	bk := s.index.bucket(hash)
+	if bk.Away && !bk.may(hash) || !s.index.present(bk) {
 		return nil, 0
 	}
-	slots := sec.slots
+	slots := bk.slots
 	mask := len(slots) - 1
 	for at := int(hash) & mask; slots[at] != 0; at = (at + 1) & mask {
 		if uint32(slots[at]>>32) != hash {
@@ -113,18 +94,6 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 		}
 	}
 	return nil, 0
-}
-
-// named is the leaf of a slot of the index. It is nil if there is none: a section whose page
-// was spoilt on disk may name one that was removed since the section was read.
-func (s *Set) named(slot uint64) *leaf { return s.leaf(uint32(slot) - 1) }
-
-// leaf is the leaf with a number, nil if there is none.
-func (s *Set) leaf(num uint32) *leaf {
-	if int(num) < len(s.leaves) {
-		return s.leaves[num]
-	}
-	return nil
 }
 
 // Score returns the score of a member; ok is false if it is not in the set.

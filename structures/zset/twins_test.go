@@ -85,7 +85,7 @@ func TestMembersWithTheSameHashAreToldApart(t *testing.T) {
 	}
 }
 
-// Two entries of the index that are the same cannot be told by a tail: their section is written
+// Two entries of the index that are the same cannot be told by a tail: their bucket is written
 // whole, also if it is away when the leaf of both is split.
 func TestMembersWithTheSameHashSurviveTails(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))

@@ -1,23 +1,35 @@
 package zset
 
-import "slices"
+import (
+	"slices"
 
-// What is in this file keeps the leaves in order below their branches. It knows
-// nothing of members' index, but that a leaf that changes its entries has it told.
+	"github.com/vigildb/vigil/structures/paged"
+)
 
-// ends returns the first or the last leaf, nil if there is none.
-func (s *Set) firstLeaf() *leaf {
-	if s.root != nil {
-		return s.root.leftmost(0)
-	}
-	return s.only
+// tree keeps the leaves in order below their branches. It knows nothing of the index of members.
+type tree struct {
+	leaves
+	root *branch // nil if there is one leaf, or none
+	only *leaf   // the one leaf if there is no root
+	// Of a set that is indexed, see indexed.go:
+	branches   paged.Set[*branch] // on the lowest level
+	lastBranch uint32             // the largest number of a page that a branch had
 }
 
-func (s *Set) lastLeaf() *leaf {
-	if s.root != nil {
-		return s.root.rightmost(s.root.len() - 1)
+// firstLeaf returns the first leaf, nil if there is none.
+func (t *tree) firstLeaf() *leaf {
+	if t.root != nil {
+		return t.root.leftmost(0)
 	}
-	return s.only
+	return t.only
+}
+
+// lastLeaf returns the last leaf, nil if there is none.
+func (t *tree) lastLeaf() *leaf {
+	if t.root != nil {
+		return t.root.rightmost(t.root.len() - 1)
+	}
+	return t.only
 }
 
 // next returns the leaf behind another, nil behind the last.
@@ -57,9 +69,9 @@ func previous(l *leaf) *leaf {
 // seek returns the place of the first entry that a bound is not behind: a leaf and an
 // index in it, which may be behind its last entry, and the number of entries before.
 // The set must not be empty. The leaf is nil if a page cannot be read.
-func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
-	l, rank = s.leafOf(b)
-	if l == nil || !s.present(l) {
+func (t *tree) seek(b *Bound) (l *leaf, i, rank int) {
+	l, rank = t.leafOf(b)
+	if l == nil || !t.present(l) {
 		return nil, 0, 0
 	}
 	i = b.in(l)
@@ -82,14 +94,14 @@ func (b *Bound) in(l *leaf) int {
 }
 
 // leafOf is seek for the leaf alone, which may be away, and the number of entries before it.
-func (s *Set) leafOf(b *Bound) (l *leaf, rank int) {
-	l = s.only
-	for n := s.root; n != nil; {
+func (t *tree) leafOf(b *Bound) (l *leaf, rank int) {
+	l = t.only
+	for n := t.root; n != nil; {
 		// The last child whose first entry is before the bound.
 		lo, hi := 0, n.len()-1
 		for lo < hi {
 			mid := (lo + hi + 1) / 2
-			after, ok := b.afterChild(s, n, mid)
+			after, ok := b.afterChild(t, n, mid)
 			if !ok {
 				return nil, 0
 			}
@@ -112,9 +124,9 @@ func (s *Set) leafOf(b *Bound) (l *leaf, rank int) {
 }
 
 // at returns the place of the entry with a rank, which must be there.
-func (s *Set) at(rank int) (l *leaf, i int) {
-	l = s.only
-	for n := s.root; n != nil; {
+func (t *tree) at(rank int) (l *leaf, i int) {
+	l = t.only
+	for n := t.root; n != nil; {
 		i := 0
 		for ; rank >= int(n.counts[i]); i++ {
 			rank -= int(n.counts[i])
@@ -129,7 +141,7 @@ func (s *Set) at(rank int) (l *leaf, i int) {
 }
 
 // rankOf returns the number of entries before entry i of a leaf.
-func (s *Set) rankOf(l *leaf, i int) int {
+func (t *tree) rankOf(l *leaf, i int) int {
 	n := l.up
 	if n == nil {
 		return i
@@ -149,7 +161,7 @@ func (s *Set) rankOf(l *leaf, i int) int {
 
 // settle brings what the branches know of a leaf up to date, after its entries
 // have changed. The leaf is not empty.
-func (s *Set) settle(l *leaf) {
+func (t *tree) settle(l *leaf) {
 	n := l.up
 	if n == nil {
 		return
@@ -157,7 +169,7 @@ func (s *Set) settle(l *leaf) {
 	i := n.placeOfLeaf(l)
 	more := uint32(l.len()) - n.counts[i] // modulo 2^32
 	first := l.first()
-	s.alterTwig(n)
+	t.alterBranch(n)
 	for {
 		n.counts[i] += more
 		n.firsts[i] = first
@@ -171,113 +183,113 @@ func (s *Set) settle(l *leaf) {
 }
 
 // joinLine puts a leaf that is not empty next to another: behind it, or before it.
-func (s *Set) joinLine(l, neighbour *leaf, behind bool) {
+func (t *tree) joinLine(l, neighbour *leaf, behind bool) {
 	n := neighbour.up
 	if n == nil {
-		n = s.newBranch(true)
+		n = t.newBranch(true)
 		n.insert(0, child{leaf: neighbour})
-		s.root, s.only = n, nil
+		t.root, t.only = n, nil
 	}
 	i := n.placeOfLeaf(neighbour)
 	if behind {
 		i++
 	}
-	s.addChild(n, i, child{leaf: l})
+	t.addChild(n, i, child{leaf: l})
 }
 
-func (s *Set) newBranch(leaves bool) *branch {
-	s.memory += branchSize
+func (t *tree) newBranch(leaves bool) *branch {
+	t.memory += branchSize
 	return newBranch(leaves)
 }
 
 // dropBranch lets go of a branch that is out of the tree.
-func (s *Set) dropBranch(n *branch) {
-	s.memory -= branchSize
-	s.dropTwig(n)
+func (t *tree) dropBranch(n *branch) {
+	t.memory -= branchSize
+	t.branches.Remove(n, n.id())
 }
 
 // addChild makes a child the one with index i of a branch, which is split if it is
 // full.
-func (s *Set) addChild(n *branch, i int, c child) {
+func (t *tree) addChild(n *branch, i int, c child) {
 	if n.len() == fan {
-		right := s.splitBranch(n, i)
+		right := t.splitBranch(n, i)
 		if i > n.len() {
 			n, i = right, i-n.len()
 		}
 	}
 	n.insert(i, c)
-	s.alterTwig(n)
+	t.alterBranch(n)
 	n.refresh()
 }
 
 // splitBranch moves the last children of a branch to a new one behind it, which it
 // returns: half of them, or few if the next child comes at the end, since others
 // will follow it there.
-func (s *Set) splitBranch(n *branch, next int) *branch {
+func (t *tree) splitBranch(n *branch, next int) *branch {
 	from := fan / 2
 	if next == fan {
 		from = fan - fan/16
 	}
-	right := s.newBranch(n.leaves != nil)
+	right := t.newBranch(n.leaves != nil)
 	right.take(n, from)
-	s.alterTwig(n)
-	s.alterTwig(right)
+	t.alterBranch(n)
+	t.alterBranch(right)
 	up := n.up
 	if up == nil {
-		up = s.newBranch(false)
+		up = t.newBranch(false)
 		up.insert(0, child{below: n})
-		s.root = up
+		t.root = up
 	}
 	n.refresh()
-	s.addChild(up, up.placeOf(n)+1, child{below: right})
+	t.addChild(up, up.placeOf(n)+1, child{below: right})
 	return right
 }
 
 // leaveLine takes a leaf out of its branch.
-func (s *Set) leaveLine(l *leaf) {
+func (t *tree) leaveLine(l *leaf) {
 	n := l.up
 	l.up = nil
 	if n == nil {
-		s.only = nil
+		t.only = nil
 		return
 	}
 	i := n.placeOfLeaf(l)
 	n.cut(i, i+1)
-	s.alterTwig(n)
-	s.thinBranch(n)
+	t.alterBranch(n)
+	t.thinBranch(n)
 }
 
 // thinBranch joins a branch that has lost a child with a neighbour if both have few,
 // and takes it out if it has none.
-func (s *Set) thinBranch(n *branch) {
+func (t *tree) thinBranch(n *branch) {
 	for ; n.up != nil; n = n.up {
-		n.up.tidy(n, s)
+		n.up.tidy(n, t)
 	}
 	// The root: one child of its own makes the child the root.
-	for s.root.len() == 1 && s.root.leaves == nil {
-		n := s.root
-		s.root = n.below[0]
-		s.root.up = nil
-		s.dropBranch(n)
+	for t.root.len() == 1 && t.root.leaves == nil {
+		n := t.root
+		t.root = n.below[0]
+		t.root.up = nil
+		t.dropBranch(n)
 	}
 	switch {
-	case s.root.len() == 0:
-		s.dropBranch(s.root)
-		s.root = nil
-	case s.root.len() == 1:
-		s.only = s.root.leaves[0]
-		s.dropBranch(s.root)
-		s.only.up, s.root = nil, nil
+	case t.root.len() == 0:
+		t.dropBranch(t.root)
+		t.root = nil
+	case t.root.len() == 1:
+		t.only = t.root.leaves[0]
+		t.dropBranch(t.root)
+		t.only.up, t.root = nil, nil
 	}
 }
 
 // tidy brings what a branch knows of a child up to date, and does without the child
 // if its neighbour has room for what it has.
-func (n *branch) tidy(c *branch, s *Set) {
+func (n *branch) tidy(c *branch, t *tree) {
 	i := n.placeOf(c)
 	if c.len() == 0 {
 		n.cut(i, i+1)
-		s.dropBranch(c)
+		t.dropBranch(c)
 		return
 	}
 	n.counts[i], n.firsts[i] = c.total(), c.firsts[0]
@@ -292,33 +304,33 @@ func (n *branch) tidy(c *branch, s *Set) {
 	kept.take(gone, 0)
 	n.counts[left] += n.counts[left+1]
 	n.cut(left+1, left+2)
-	s.alterTwig(kept)
-	s.dropBranch(gone)
+	t.alterBranch(kept)
+	t.dropBranch(gone)
 }
 
 // line makes the branches over leaves that are in order, none of which is empty.
-func (s *Set) line(leaves []*leaf) {
+func (t *tree) line(leaves []*leaf) {
 	if len(leaves) == 0 {
 		return
 	}
 	if len(leaves) == 1 {
-		s.only = leaves[0]
+		t.only = leaves[0]
 		return
 	}
 	level := make([]child, len(leaves))
 	for i, l := range leaves {
 		level[i] = child{leaf: l}
 	}
-	s.raise(level)
+	t.raise(level)
 }
 
 // raise makes the branches over what is to be below them, in order.
-func (s *Set) raise(level []child) {
+func (t *tree) raise(level []child) {
 	const filled = fan * 7 / 8
 	for len(level) > 1 {
 		var up []child
 		for part := range slices.Chunk(level, filled) {
-			n := s.newBranch(part[0].leaf != nil)
+			n := t.newBranch(part[0].leaf != nil)
 			for i, c := range part {
 				n.insert(i, c)
 			}
@@ -326,5 +338,5 @@ func (s *Set) raise(level []child) {
 		}
 		level = up
 	}
-	s.root = level[0].below
+	t.root = level[0].below
 }

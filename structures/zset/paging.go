@@ -1,0 +1,195 @@
+package zset
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Pages of a large set can be away: on disk only. A set is indexed once Shed has come by:
+// from then on buckets of its index and branches on the lowest level are pages too, until
+// it is one leaf again. Leaves and buckets can be away. A leaf that is away keeps the
+// numbers of its entries and bytes and the beginning of the first entry, so that its place
+// is known; a bucket keeps the number of its entries.
+
+// SetPager says where pages are read that are away.
+func (s *Set) SetPager(p structures.Pager) {
+	s.pages.Pager = p
+	if s.index != nil {
+		s.index.pages.Pager = p
+	}
+}
+
+// Away is the number of pages that are on disk only, and their bytes.
+func (s *Set) Away() (pages int, bytes int64) {
+	if s.coming != nil {
+		return s.promisedPages + s.index.pages.Count(), int64(s.coming.bytes)
+	}
+	if s.whole() {
+		return 0, 0
+	}
+	pages, bytes = s.pages.Away(s.paging())
+	buckets, more := s.index.pages.Away(s.index.paging())
+	return pages + buckets, bytes + more
+}
+
+// whole reports that no page is away.
+func (s *Set) whole() bool { return s.index == nil || s.pages.Whole() && s.index.pages.Whole() }
+
+// unread reports that a page could not be read for the command under way.
+func (s *Set) unread() bool { return s.index != nil && s.failed() }
+
+func (s *Set) failed() bool { return s.pages.Unread() || s.index.pages.Unread() }
+
+// Changed is about how many bytes of pages are to be written.
+func (s *Set) Changed() int {
+	n := s.pages.Due + s.branches.Changed()*leafBytes
+	if s.index != nil {
+		n += s.index.pages.Due
+	}
+	return n
+}
+
+// makeRoom evicts pages if memory is exceeded by far, of those that were not used since Shed
+// came by: what the command under way holds stays.
+func (s *Set) makeRoom() {
+	if s.index != nil {
+		s.evictUnused(roomBytes)
+	}
+}
+
+func (s *Set) evictUnused(bytes int) {
+	if !s.whole() && s.pages.Pager != nil && s.pages.Pager.Tight() {
+		buckets := s.index.share(bytes, s.index.memory, s.memory)
+		s.index.pages.Spare(s.index.paging(), buckets)
+		s.pages.Spare(s.paging(), bytes-buckets)
+	}
+}
+
+// roomBytes is what makeRoom makes room for: the buckets of the members of a leaf.
+const roomBytes = 64 << 10
+
+// share is how much of n is for the index, as its part is to that of the leaves.
+func (x *index) share(n, part, leaves int) int {
+	return int(float64(n) * float64(part) / float64(max(part+leaves, 1)))
+}
+
+// Gather reads every page that is away and reports whether it could.
+func (s *Set) Gather() bool {
+	return s.whole() || s.pages.Gather(s.paging()) && s.index.pages.Gather(s.index.paging())
+}
+
+// Shed evicts pages, see structures.Paged: of leaves and of the index as these have memory.
+// Coming by first, it makes pages of the index.
+func (s *Set) Shed(bytes int) (freed, changed int) {
+	if !s.indexed {
+		if s.root == nil || s.live <= structures.IndexedPages() {
+			return 0, 0
+		}
+		s.pageIndex()
+	}
+	freed, changed = s.index.pages.Shed(s.index.paging(), s.index.share(bytes, s.index.memory, s.memory))
+	if bytes > freed {
+		f, c := s.pages.Shed(s.paging(), bytes-freed)
+		freed, changed = freed+f, changed+c
+	}
+	return freed, changed
+}
+
+// Pages visits changed or all pages, see structures.Value.
+func (s *Set) Pages(all bool, visit func(id uint64, page []byte)) {
+	s.pages.Visit(s.paging(), all, visit)
+	if s.index != nil {
+		s.index.pages.Visit(s.index.paging(), all, visit)
+	}
+	s.branches.Visit(s.branchPaging(), all, visit)
+}
+
+// Part visits up to n of the pages that changed since Clean, as Pages does, marks them
+// as stored, and reports whether there may be more than n others. Pages of branches come
+// with Pages: the first leaves of a set change them again and again.
+func (s *Set) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+	return s.Portion(n, visit, nil)
+}
+
+// Portion is Part, but with tails, see structures.Tailed: leaves and buckets as writing them costs.
+func (s *Set) Portion(n int, visit, tail func(id uint64, page []byte)) (more bool) {
+	x, buckets := s.index, 0
+	if x != nil {
+		buckets = max(x.share(n, x.pages.Due, s.pages.Due), 1)
+	}
+	more = s.pages.Portion(s.paging(), max(n-buckets, 1), leafBytes, visit, tail)
+	return x != nil && x.pages.Portion(x.paging(), buckets, leafBytes, visit, tail) || more
+}
+
+// Clean marks every page as stored.
+func (s *Set) Clean() {
+	s.promised = -1
+	s.pages.Clean(s.paging())
+	if s.index != nil {
+		s.index.pages.Clean(s.index.paging())
+	}
+	s.branches.Clean(s.branchPaging())
+}
+
+// Taint marks every page as changed.
+func (s *Set) Taint() {
+	s.pages.Taint(s.paging())
+	if s.indexed {
+		s.taintIndex()
+	}
+}
+
+func (s *Set) taintIndex() {
+	s.index.pages.Taint(s.index.paging())
+	eachLowest(s.root, s.alterBranch)
+}
+
+// pageIndex makes pages of the index and the branches, which are to be stored.
+func (s *Set) pageIndex() {
+	s.indexed, s.index.paged = true, true
+	s.taintIndex()
+}
+
+// dropIndex lets go of the index, and of the branches that are left.
+func (s *Set) dropIndex() {
+	x := s.index
+	if x == nil {
+		return
+	}
+	x.paging().Each(0, func(id uint64, bk *bucket) bool {
+		x.pages.Remove(x.paging(), id, bk)
+		return true
+	})
+	s.branches.Gone = append(s.branches.Gone, x.pages.Gone...)
+	if s.root != nil {
+		eachLowest(s.root, func(n *branch) { s.branches.Remove(n, n.id()) })
+	}
+	s.index, s.indexed = nil, false
+}
+
+// branchPages are the branches of a tree as their pages see them, [paged.Stored].
+type branchPages tree
+
+func (t *tree) branchPaging() *branchPages { return (*branchPages)(t) }
+
+// Each sorts the branches, as their numbers tell nothing of their places.
+func (p *branchPages) Each(from uint64, visit func(id uint64, n *branch) bool) {
+	if !p.indexed {
+		return
+	}
+	var all []*branch
+	eachLowest(p.root, func(n *branch) { all = append(all, n) })
+	slices.SortFunc(all, func(a, b *branch) int { return cmp.Compare(a.num, b.num) })
+	for _, n := range all {
+		if n.id() >= from && !visit(n.id(), n) {
+			return
+		}
+	}
+}
+
+// InHead reports that no branch has a page.
+func (p *branchPages) InHead() bool { return !p.indexed }
+
+func (p *branchPages) Append(dst []byte, n *branch) []byte { return n.appendPage(dst) }
