@@ -83,7 +83,7 @@ func (d *pagedDisk) store(t testing.TB, v structures.Paged, r *rand.Rand) {
 // is to have as well.
 func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, amid func()) {
 	t.Helper()
-	d.gather(v, r, amid)
+	d.gather(t, v, r, amid)
 	if r.IntN(8) == 0 {
 		d.write() // and again
 	}
@@ -100,7 +100,7 @@ func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, am
 }
 
 // gather puts what changed into a batch. One that could not be written is written first.
-func (d *pagedDisk) gather(v structures.Paged, r *rand.Rand, amid func()) {
+func (d *pagedDisk) gather(t testing.TB, v structures.Paged, r *rand.Rand, amid func()) {
 	d.land()
 	d.batch, d.staged = map[uint64][]byte{}, map[uint64][]byte{}
 	put := func(id uint64, page []byte) {
@@ -128,6 +128,9 @@ func (d *pagedDisk) gather(v structures.Paged, r *rand.Rand, amid func()) {
 	v.Pages(false, put)
 	d.next, d.since = v.AppendHead(nil), len(d.journal)
 	v.Clean()
+	if _, ok := v.(structures.Tailed); ok && v.Changed() != 0 {
+		t.Fatalf("%d bytes are to be written of a value that was just written", v.Changed())
+	}
 }
 
 // storePart writes a part of a value, if it can have them with tails. It is staged, or in the

@@ -87,7 +87,7 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 			v = d.start(t, m)
 		case 4:
 			// A batch that could not be written, or was about to be. Then all may end.
-			d.gather(v, r, func() {
+			d.gather(t, v, r, func() {
 				change()
 				v.Shed(r.IntN(64 << 10))
 			})

@@ -149,3 +149,17 @@ func TestTailsOnDiskAreFrozen(t *testing.T) {
 		t.Errorf("changed field: %d pages, tails %q", len(pages), tails)
 	}
 }
+
+// What was to be written of the pages of a hash that is packed again is forgotten with them.
+func TestPackedHashHasNoPagesToWrite(t *testing.T) {
+	h := New(structurestest.Keys(1))
+	for i := range 1000 {
+		h.Set(nil, fmt.Append(nil, i), []byte("value"))
+	}
+	for i := range 999 {
+		h.Delete(nil, fmt.Append(nil, i))
+	}
+	if n := h.PageCount(); n != 0 || h.Changed() != 0 {
+		t.Errorf("%d pages, %d bytes to write", n, h.Changed())
+	}
+}

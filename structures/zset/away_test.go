@@ -323,3 +323,39 @@ func TestSetThatIsAwayGrowsByBuckets(t *testing.T) {
 		t.Errorf("%d bytes on disk, want %d at most", bytes, most)
 	}
 }
+
+// A set that shrinks to one leaf loses its index, and gets another one when it grows: pages of the
+// two have the same numbers.
+func TestIndexThatIsMadeAgainIsStored(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
+	for _, parts := range []int{0, 1} {
+		s, d := awaySet()
+		grow := func() {
+			for i := range 1000 {
+				s.Add(nil, fmt.Append(nil, "member", i), float64(i), 0)
+			}
+			s.Shed(1)
+		}
+		grow()
+		d.store(s)
+		shedAll(s)
+		s.RemoveRange(nil, 0, 995)
+		if s.indexed || len(s.branches.Gone) == 0 {
+			t.Fatal("the index was not removed")
+		}
+		grow()
+		d.stores = parts // in one part, or two
+		d.store(s)
+		shedAll(s)
+		again := d.load(t, s)
+		if again.Gather(); d.failed || again.Len() != 1000 {
+			t.Errorf("%d members, or a page cannot be read", again.Len())
+		}
+		check(t, again)
+		all := 0
+		s.Pages(true, func(uint64, []byte) { all++ })
+		if all != len(d.pages) {
+			t.Errorf("%d pages are stored of %d", len(d.pages), all)
+		}
+	}
+}

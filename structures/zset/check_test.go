@@ -11,12 +11,15 @@ func check(t *testing.T, s *Set) {
 		if last != nil && (previous(l) != last || !l.Away && compare(last, last.len()-1, l, 0) >= 0) {
 			t.Fatalf("leaf %d is not behind leaf %d", l.num, last.num)
 		}
-		if s.numbered[l.num] != l || l.Dirty && l.Whole != (l.gained == nil) || !l.Dirty && (!l.Stored || l.gained.unwritten() > 0) || l.len() == 0 || l.big() && l.len() > 1 {
+		if l.Dirty != (l.Whole || l.gained.unwritten() > 0) || l.Whole && l.gained != nil || !l.Stored && !l.Whole {
+			t.Fatalf("leaf %d gained %d bytes: %+v", l.num, l.gained.unwritten(), l.TailState)
+		}
+		if s.numbered[l.num] != l || l.len() == 0 || l.big() && l.len() > 1 {
 			t.Fatalf("leaf %d of %d entries and %d bytes", l.num, l.len(), len(l.buf))
 		}
 		due += l.cost()
 		if l.Away {
-			if l.Dirty != (l.gained.unwritten() > 0) || l.Whole || !l.Stored || l.slots != nil || !s.indexed {
+			if l.Whole || l.slots != nil || !s.indexed {
 				t.Fatalf("leaf %d is away: %+v", l.num, l.TailState)
 			}
 			memory, count, leaves, last, gone = memory+l.memory(), count+l.len(), leaves+1, nil, gone+1
@@ -111,7 +114,9 @@ func checkIndex(t *testing.T, x *index, count int) (away int) {
 		if i > 0 && s == x.buckets[i-1] {
 			continue
 		}
-		due += s.cost()
+		if due += s.cost(); x.paged && (s.Dirty != (s.Whole || len(s.ops) > s.written) || s.Whole && s.ops != nil || !s.Stored && !s.Whole) {
+			t.Fatalf("bucket %x has %d changes: %+v", s.id(), len(s.ops)-s.written, s.TailState)
+		}
 		memory += bucketSize + (len(s.slots)+cap(s.ops))*8 + cap(s.filter)
 		if s.Away {
 			away++
@@ -119,7 +124,7 @@ func checkIndex(t *testing.T, x *index, count int) (away int) {
 			if int(s.used)*fullDenominator > mostBucket*fullNumerator && s.depth < maxDepth {
 				t.Fatalf("a bucket of %d entries", s.used)
 			}
-			if s.slots != nil || s.Dirty != (len(s.ops) > s.written) || s.Whole || !s.Stored {
+			if s.slots != nil || s.Whole {
 				t.Fatal("a bucket that changed is away")
 			}
 			continue

@@ -12,13 +12,13 @@
 //	index    hash of a member → number of its leaf, 8 bytes a member
 //
 // Looking a member up goes through the index, looking a score or a rank up goes
-// down the branches; neither touches more than a leaf. The index is not on disk,
-// nor are the branches: both are made when the pages are read back. A set of one
-// leaf has neither, and is searched from the front.
+// down the branches; neither touches more than a leaf. Both are made when the pages
+// are read back, but for sets under memory pressure, which store them (paging.go). A
+// set of one leaf has neither, and is searched from the front.
 //
 // A leaf's number is the number of its page and says nothing of its place, so that
 // a leaf that is split, joined or moved writes two pages and no others.
 //
 // It promises: no change of one member touches more than some leaves, whatever the
-// size of the set; the index grows by segments. It does not lock.
+// size of the set; the index grows by buckets. It does not lock.
 package zset

@@ -181,12 +181,13 @@ func (x *index) alter(s *bucket) {
 	}
 }
 
-// note notes what changed in a bucket: an entry is there, or gone.
+// note notes what changed in a bucket: an entry is there, or gone. One that the disk does not have is to be written whole
+// already.
 func (x *index) note(s *bucket, e uint64) {
 	if !x.paged {
 		return
 	}
-	if s.Whole || !s.Stored || len(s.ops)-s.written > bucketGain && !s.Away {
+	if s.Whole || len(s.ops)-s.written > bucketGain && !s.Away {
 		x.alter(s)
 		return
 	}

@@ -147,9 +147,9 @@ func (ls *leaves) altered(l *leaf) {
 	ls.resized(l, before)
 }
 
-// gain notes that a leaf got an entry.
+// gain notes that a leaf got an entry. One that the disk does not have is to be written whole already.
 func (ls *leaves) gain(l *leaf, b uint64, member []byte) {
-	if ls.pages.Pager == nil || !ls.indexed || l.Whole || !l.Stored || l.gained.unwritten() > leafGain && !l.Away {
+	if ls.pages.Pager == nil || !ls.indexed || l.Whole || l.gained.unwritten() > leafGain && !l.Away {
 		ls.alter(l)
 		return
 	}

@@ -44,11 +44,10 @@ func (s *Set) failed() bool { return s.pages.Unread() || s.index.pages.Unread() 
 
 // Changed is about how many bytes of pages are to be written.
 func (s *Set) Changed() int {
-	n := s.pages.Due + s.branches.Changed()*leafBytes
-	if s.index != nil {
-		n += s.index.pages.Due
+	if s.index == nil {
+		return 0 // all is in the head, or in one large entry
 	}
-	return n
+	return s.pages.Due + s.index.pages.Due + s.branches.Changed()*leafBytes
 }
 
 // makeRoom evicts pages if memory is exceeded by far, of those that were not used since Shed
