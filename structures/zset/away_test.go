@@ -17,6 +17,7 @@ type disk struct {
 	pages  map[uint64][]byte
 	left   int // pages that can be read
 	failed bool
+	held   bool // what was written cannot be read yet
 	// ch is what the method under way records. A method reads all that it needs first.
 	ch   *structures.Change
 	late bool
@@ -34,7 +35,7 @@ func (d *disk) ReadPage(id uint64, use func([]byte) error) bool {
 }
 func (d *disk) Failed() bool     { return d.failed }
 func (d *disk) Room() bool       { return false }
-func (d *disk) Held(uint64) bool { return false }
+func (d *disk) Held(uint64) bool { return d.held }
 func (d *disk) Tight() bool      { return false }
 
 // store writes what changed.
@@ -328,7 +329,7 @@ func TestSetThatIsAwayGrowsByBuckets(t *testing.T) {
 // two have the same numbers.
 func TestIndexThatIsMadeAgainIsStored(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
-	for _, parts := range []int{0, 1} {
+	for parts, removed := range []int{995, 995, 1000, 1000} { // all go while they are away
 		s, d := awaySet()
 		grow := func() {
 			for i := range 1000 {
@@ -339,12 +340,13 @@ func TestIndexThatIsMadeAgainIsStored(t *testing.T) {
 		grow()
 		d.store(s)
 		shedAll(s)
-		s.RemoveRange(nil, 0, 995)
+		s.RemoveRange(nil, 0, removed)
 		if s.indexed || len(s.branches.Gone) == 0 {
 			t.Fatal("the index was not removed")
 		}
 		grow()
-		d.stores = parts // in one part, or two
+		check(t, s)
+		d.stores = parts // every second time in two parts
 		d.store(s)
 		shedAll(s)
 		again := d.load(t, s)
@@ -357,5 +359,41 @@ func TestIndexThatIsMadeAgainIsStored(t *testing.T) {
 		if all != len(d.pages) {
 			t.Errorf("%d pages are stored of %d", len(d.pages), all)
 		}
+	}
+}
+
+// A page that is read between two tails does not say again what the first one said.
+func TestTailHasWhatWasGainedSinceTheLast(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
+	s, d := awaySet()
+	for i := range 1000 {
+		s.Add(nil, fmt.Append(nil, "member", i), float64(i), 0)
+	}
+	s.Shed(1)
+	d.store(s)
+	shedAll(s)
+	d.held = true // a page that is away keeps what it gained
+	for i, read := range []bool{false, false, true, false} {
+		s.Add(nil, fmt.Append(nil, "new", i), 100.5, 0)
+		if read && !s.Gather() {
+			t.Fatal("a page cannot be read")
+		}
+		tails := 0
+		s.Portion(1<<40, func(id uint64, _ []byte) { t.Errorf("round %d: page %x was written whole", i, id) },
+			func(id uint64, tail []byte) {
+				tails++
+				d.pages[id] = slices.Concat(d.pages[id], tail)
+				want := len(leafMark) + entrySize([]byte("new0"))
+				if id >= firstBucket {
+					want = len(bucketMark) + 5 + 1 // a hash, and the number of a leaf
+				}
+				if len(tail) > want {
+					t.Errorf("round %d: page %x has a tail of %d bytes, want %d", i, id, len(tail), want)
+				}
+			})
+		if tails != 2 {
+			t.Errorf("round %d: %d tails, want 2", i, tails)
+		}
+		check(t, s)
 	}
 }
