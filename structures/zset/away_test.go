@@ -18,6 +18,7 @@ type disk struct {
 	left   int // pages that can be read
 	failed bool
 	held   bool // what was written cannot be read yet
+	tight  bool // memory is exceeded
 	// ch is what the method under way records. A method reads all that it needs first.
 	ch   *structures.Change
 	late bool
@@ -36,7 +37,7 @@ func (d *disk) ReadPage(id uint64, use func([]byte) error) bool {
 func (d *disk) Failed() bool     { return d.failed }
 func (d *disk) Room() bool       { return false }
 func (d *disk) Held(uint64) bool { return d.held }
-func (d *disk) Tight() bool      { return false }
+func (d *disk) Tight() bool      { return d.tight }
 
 // store writes what changed.
 func (d *disk) store(s *Set) {
