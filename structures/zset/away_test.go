@@ -79,6 +79,7 @@ func (d *disk) load(t *testing.T, s *Set) *Set {
 	if err := again.Complete(); err != nil {
 		t.Fatal(err)
 	}
+	again.Pages(false, func(id uint64, _ []byte) { t.Fatalf("page %x of a set that was just loaded is to be written", id) })
 	check(t, again)
 	return again
 }

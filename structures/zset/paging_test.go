@@ -84,6 +84,21 @@ func TestPagesThatAreReadyStay(t *testing.T) {
 	}
 }
 
+// Leaves and the index lose memory as they have it.
+func TestShedTakesOfLeavesAndOfTheIndex(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
+	s, _ := awayIndexed(20_000, 10)
+	unused(s)
+	leaves, index := s.memory, s.index.memory
+	const quarter = 4
+	freed, _ := s.Shed((leaves + index) / quarter)
+	for name, c := range map[string]struct{ had, has int }{"leaves": {leaves, s.memory}, "index": {index, s.index.memory}} {
+		if lost := c.had - c.has; lost < c.had/(2*quarter) || lost > 2*c.had/quarter {
+			t.Errorf("%s: %d of %d bytes left memory, of %d in all", name, lost, c.had, freed)
+		}
+	}
+}
+
 // The pass asks for parts as long as there is more than one of them.
 func TestPartsEndWhenOneIsLeft(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
