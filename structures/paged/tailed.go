@@ -159,7 +159,7 @@ func (t *Tailed[P]) visit(of Tails[P], id uint64, p P, buf []byte, visit func(id
 // tails if there is a function for these. It reports whether there may be more than that again. It goes round again for
 // pages that changed behind it. Pages that are gone are visited by Visit.
 func (t *Tailed[P]) Portion(of Tails[P], n, size int, visit, tail func(id uint64, page []byte)) (more bool) {
-	if of.InHead() {
+	if t.Due == 0 || of.InHead() {
 		return false
 	}
 	cost := func(p P) int {
