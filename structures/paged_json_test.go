@@ -66,7 +66,7 @@ func (m *jsonModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *s
 			m.members[name] = value
 		}
 	case op < 5:
-		if hold(member) {
+		if d.HoldRemoval(member) {
 			d.Remove(ch, member)
 		}
 		if did() {
