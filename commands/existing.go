@@ -35,6 +35,12 @@ func CheckAbsent[T structures.Value](c *Ctx, key []byte, busy error) error {
 	return err
 }
 
+// Store gives a key a value, in the place of any that it has, without an expiry.
+func Store(c *Ctx, key []byte, v structures.Value) error {
+	c.NotifyNew(key)
+	return persistence.Replace(c.Tx, key, v, persistence.NoExpiry)
+}
+
 // EditExisting finds a value to change; missing is the error for a key that does not exist.
 func EditExisting[T structures.Value](c *Ctx, key []byte, missing error) (T, *structures.Change, error) {
 	return EditCreated[T](c, key, func() error { return missing })

@@ -25,7 +25,9 @@ func MergeJob(keys [][]byte, exists bool, bytes int, sum func() (structures.Valu
 			if !exists {
 				c.NotifyNew(keys[0])
 			}
-			persistence.ReplacePrepared(c.Tx, keys[0], made, persistence.KeepExpiry)
+			if err := persistence.ReplacePrepared(c.Tx, keys[0], made, persistence.KeepExpiry); err != nil {
+				return err
+			}
 			c.Reply.OK()
 			return nil
 		},

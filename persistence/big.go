@@ -55,11 +55,11 @@ func Prepare(v structures.Value) *Prepared {
 
 // recordWhole records that the key, which the record is about, is the value of p.
 func (tx *Tx) recordWhole(t *keyspace.Table, key []byte, p Prepared, expire int64) {
-	from, v := tx.rec.Len(), p.value
+	from, v := tx.rec.Len(), tx.s.written(p.value)
 	set := bigSet{phys: t.Phys, from: from}
 	s, ok := v.(*text.String)
 	switch {
-	case p.body.Bytes != nil:
+	case p.body.Bytes != nil && v == p.value: // else it was prepared in another form
 		set.at, set.b = format.RecordRestoreBody(&tx.rec, p.body, expire), p.body.Bytes
 		tx.referred += len(set.b)
 	case !ok:

@@ -206,7 +206,12 @@ func stepBig(t *testing.T, r *rand.Rand, tx *Tx, want map[string][]byte) {
 			delete(want, k)
 		}
 	case 5:
-		if k != to && tx.Copy([]byte(k), 0, []byte(to), true) {
+		if k == to {
+			break
+		}
+		if copied, err := tx.Copy([]byte(k), 0, []byte(to), true); err != nil {
+			t.Fatal(err)
+		} else if copied {
 			want[to] = held
 		}
 	}

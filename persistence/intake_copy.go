@@ -207,7 +207,7 @@ func (m *merger) flush() error {
 		return err
 	}
 	m.tx.Select(m.db)
-	for i := range m.some {
+	for i := 0; i < len(m.some) && err == nil; i++ {
 		k := &m.some[i]
 		if m.tx.Kind(k.key) != structures.KindNone && !m.replace {
 			m.kept++
@@ -217,9 +217,8 @@ func (m *merger) flush() error {
 		if k.value == nil {
 			m.tx.SetString(k.key, k.text, Expiry(k.expire))
 		} else {
-			Replace(m.tx, k.key, k.value, Expiry(k.expire))
+			err = Replace(m.tx, k.key, k.value, Expiry(k.expire))
 		}
 	}
-	err = m.tx.Err()
-	return errors.Join(err, unlock())
+	return errors.Join(err, m.tx.Err(), unlock())
 }

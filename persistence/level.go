@@ -20,12 +20,16 @@ const (
 	// LevelTold adds the level itself, the directives that the members share (ADR 0078), and the moves of slots that the
 	// group is to make (ADR 0071).
 	LevelTold = 2
+	// LevelModules adds cuckoo filters, count-min sketches, top lists, t-digests and JSON documents, signals and pauses of
+	// schedules, and heads of Bloom filters that say which pages there are: see types.Form.
+	LevelModules = 3
 )
 
 // levels says what each level adds, from LevelUntold on.
 var levels = [...]string{
-	LevelUntold - 1: "everything that was written before groups had levels",
-	LevelTold - 1:   "the level in the log of the group, the configuration that its members share, and the moves of slots that each leader goes on with",
+	LevelUntold - 1:  "everything that was written before groups had levels",
+	LevelTold - 1:    "the level in the log of the group, the configuration that its members share, and the moves of slots that each leader goes on with",
+	LevelModules - 1: "cuckoo filters, count-min sketches, top lists, t-digests and JSON documents, and signals, pauses and changed numbers of schedules",
 }
 
 // WhatLevelAdds says what a level adds to the one before it, "" for one that this version does not know.

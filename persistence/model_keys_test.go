@@ -151,8 +151,8 @@ func (o *trial) copy() bool {
 	_, taken := o.m.dbs[toDB][to]
 	replace := o.r.IntN(2) == 0
 	want := o.exists && (!taken || replace)
-	if got := o.tx.Copy([]byte(o.key), toDB, []byte(to), replace); got != want {
-		o.Fatalf("Copy %.20s: got %v, want %v", o.key, got, want)
+	if got, err := o.tx.Copy([]byte(o.key), toDB, []byte(to), replace); got != want || err != nil {
+		o.Fatalf("Copy %.20s: got %v, %v, want %v", o.key, got, err, want)
 	}
 	if want {
 		o.m.dbs[toDB][to] = o.old

@@ -183,48 +183,54 @@ func (tx *Tx) drop(key []byte, db int, v structures.Value, s []byte, expire int6
 		tx.SetString(key, s, e)
 		return
 	}
-	Replace(tx, key, v, e)
+	tx.put(key, &Prepared{value: v}, e)
 }
 
 // Copy stores a copy of the value and the expiry of from under to in database
-// toDB. It reports false if from is absent, or to exists and replace is false.
-func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
+// toDB. It reports false if from is absent, or to exists and replace is false. The errors are those of Replace.
+func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) (bool, error) {
 	if s, expire, ok := tx.longString(from); ok {
-		return tx.copyString(s, expire, toDB, to, replace)
+		return tx.copyString(s, expire, toDB, to, replace), tx.err
 	}
 	kind, payload, expire, ok := tx.dump(nil, from)
 	if !ok || tx.err != nil {
-		return false
+		return false, tx.err
 	}
 	db := tx.db
 	defer func() { tx.db = db }()
 	tx.db = toDB
 	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.err != nil {
-		return false
+		return false, tx.err
 	}
-	if err := tx.Restore(to, kind, Expiry(expire), payload); err != nil {
+	if kind == structures.KindString {
+		tx.SetString(to, payload, Expiry(expire))
+		return true, nil
+	}
+	v, err := tx.s.decodeDump(kind, payload)
+	if err != nil {
 		panic(fmt.Sprintf("persistence: a value does not decode what it encoded: %v", err))
 	}
-	return true
+	err = Replace(tx, to, v, Expiry(expire))
+	return err == nil, err
 }
 
 // CopyPrepared is Copy for a copy of the value of from that was prepared; nil: it was not.
-func (tx *Tx) CopyPrepared(from []byte, toDB int, to []byte, replace bool, p *Prepared) bool {
+func (tx *Tx) CopyPrepared(from []byte, toDB int, to []byte, replace bool, p *Prepared) (bool, error) {
 	if p == nil {
 		return tx.Copy(from, toDB, to, replace)
 	}
 	expire, ok := tx.ExpireAt(from)
 	if !ok || tx.err != nil {
-		return false
+		return false, tx.err
 	}
 	db := tx.db
 	defer func() { tx.db = db }()
 	tx.db = toDB
 	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.err != nil {
-		return false
+		return false, tx.err
 	}
-	ReplacePrepared(tx, to, p, Expiry(expire))
-	return true
+	err := ReplacePrepared(tx, to, p, Expiry(expire))
+	return err == nil, err
 }
 
 // longString is the string at key if it is a big one.
@@ -249,7 +255,7 @@ func (tx *Tx) copyString(s *text.String, expire int64, toDB int, to []byte, repl
 	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace {
 		return false
 	}
-	Replace(tx, to, s.Share(), Expiry(expire))
+	tx.put(to, &Prepared{value: s.Share()}, Expiry(expire))
 	return true
 }
 
@@ -294,7 +300,7 @@ func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expir
 }
 
 // Restore stores a value that Dump encoded under key, replacing any existing
-// value. The error means that payload is not an encoding of that kind; nothing
+// value. The error means that payload is not an encoding of that kind, or is one of Replace; nothing
 // changes then.
 func (tx *Tx) Restore(key []byte, kind structures.Kind, e Expiry, payload []byte) error {
 	if kind == structures.KindString {
@@ -305,8 +311,7 @@ func (tx *Tx) Restore(key []byte, kind structures.Kind, e Expiry, payload []byte
 	if err != nil {
 		return err
 	}
-	Replace(tx, key, v, e)
-	return nil
+	return Replace(tx, key, v, e)
 }
 
 func (s *Store) decodeDump(kind structures.Kind, payload []byte) (structures.Value, error) {

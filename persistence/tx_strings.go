@@ -83,7 +83,7 @@ func (tx *Tx) GiveString(key, value []byte, e Expiry) {
 		tx.SetString(key, value, e)
 		return
 	}
-	Replace(tx, key, text.New(value), e)
+	tx.put(key, &Prepared{value: text.New(value)}, e)
 	tx.growing = tx.growing || len(value) >= tx.s.opts.LargeBytes
 }
 

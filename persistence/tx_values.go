@@ -43,6 +43,8 @@ func View[T structures.Value](tx *Tx, key []byte) (v T, ok bool, err error) {
 //	absent, create          v is a new value, kept if something is recorded
 //	                        or it is not Empty
 //	holds another type      structures.ErrWrongType
+//	the type came with a    NeedsLevelError
+//	level above the group's
 //
 // v and ch are valid until Commit, or until the key is looked up again by another
 // method: Edit of the same key returns both again.
@@ -63,16 +65,24 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 		if o.Edit != nil && o.Edit.Fresh && !o.Edit.Recorded() && create == nil {
 			return v, nil, false, nil
 		}
+		l := tx.s.limit(o.Value)
+		if l != nil && l.none {
+			return v, nil, false, l.changes.Err
+		}
 		tx.touch(t, i)
-		return v, tx.begin(t, o, hash, false), true, nil
+		return v, tx.begin(t, o, hash, false, l), true, nil
 	}
 	if create == nil {
 		return v, nil, false, nil
 	}
 	o := newObject(tx.s, create)
+	l := tx.s.limit(o.Value)
+	if l != nil && l.none {
+		return v, nil, false, l.changes.Err
+	}
 	o.Key, o.Whole = append([]byte(nil), key...), true
 	tx.place(t, i, hash, o)
-	return o.Value.(T), tx.begin(t, o, hash, true), true, nil
+	return o.Value.(T), tx.begin(t, o, hash, true, l), true, nil
 }
 
 // newObject returns an object with the value that create makes, or with one like it
@@ -102,7 +112,8 @@ func (tx *Tx) place(t *keyspace.Table, i int, hash uint64, o *keyspace.Object) i
 	return i
 }
 
-func (tx *Tx) begin(t *keyspace.Table, o *keyspace.Object, hash uint64, fresh bool) *structures.Change {
+// begin opens an edit of an object, within a limit, unless it is open.
+func (tx *Tx) begin(t *keyspace.Table, o *keyspace.Object, hash uint64, fresh bool, l *limit) *structures.Change {
 	if o.Edit != nil {
 		return &o.Edit.Change
 	}
@@ -115,6 +126,10 @@ func (tx *Tx) begin(t *keyspace.Table, o *keyspace.Object, hash uint64, fresh bo
 	e.Table, e.Object, e.DB, e.Hash, e.Fresh = t, o, tx.db, hash, fresh
 	o.Edit = e
 	tx.open = append(tx.open, e)
+	e.Change.Limit(nil)
+	if l != nil {
+		e.Change.Limit(&l.changes)
+	}
 	if fresh {
 		// The new value as it is before its first change; what is recorded
 		// follows it.
@@ -186,13 +201,23 @@ func (tx *Tx) close(e *keyspace.Edit) {
 
 // Replace stores v, as a whole, under key, replacing any existing value. e is
 // an expiry as in SetString. An Empty value deletes the key. v belongs to the
-// store afterwards.
-func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) {
-	ReplacePrepared(tx, key, &Prepared{value: v}, e)
+// store afterwards. The error is that of Err, or a NeedsLevelError for a value that came with a level above that of the
+// group; nothing has changed then.
+func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) error {
+	return ReplacePrepared(tx, key, &Prepared{value: v}, e)
 }
 
 // ReplacePrepared is Replace for a value that was prepared.
-func ReplacePrepared(tx *Tx, key []byte, p *Prepared, e Expiry) {
+func ReplacePrepared(tx *Tx, key []byte, p *Prepared, e Expiry) error {
+	if err := tx.s.permits(p.value); err != nil {
+		return err
+	}
+	tx.put(key, p, e)
+	return tx.err
+}
+
+// put is ReplacePrepared for a value that the group may have.
+func (tx *Tx) put(key []byte, p *Prepared, e Expiry) {
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
 	if tx.err != nil {

@@ -115,7 +115,7 @@ func (s *Store) encodeObject(t *keyspace.Table, hash uint64, o *keyspace.Object,
 	o.Value.Pages(o.Whole, visit)
 	h.Kind, h.Expire = o.Value.Kind(), o.Expire
 	t.Scratch = format.AppendHeadKey(t.Scratch[:0], t.Phys, hash, o.Key)
-	_ = b.Set(t.Scratch, o.Value.AppendHead(format.AppendHead(nil, h)), nil)
+	_ = b.Set(t.Scratch, s.written(o.Value).AppendHead(format.AppendHead(nil, h)), nil)
 	o.Value.Clean()
 	o.Whole, o.Parts = false, 0
 }

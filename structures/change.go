@@ -18,17 +18,41 @@ import (
 // Operation codes 0 to 15 belong to package persistence (keys and strings);
 // each type numbers its own from 16. These numbers are on disk and never change.
 type Change struct {
-	buf []byte
+	buf   []byte
+	limit *Limit
+}
+
+// Limit bounds which operations a change may have: a group whose members have two versions records only what both of
+// them read.
+type Limit struct {
+	Ops byte  // the highest operation
+	Err error // of one above it
+}
+
+// Limit bounds what may be recorded from now on; nil: nothing does.
+func (c *Change) Limit(l *Limit) { c.limit = l }
+
+// Permit returns the error of a limit that an operation is above. Methods ask for operations that a type has not always had
+// before they change anything.
+func (c *Change) Permit(code byte) error {
+	if c == nil || c.limit == nil || code <= c.limit.Ops {
+		return nil
+	}
+	return c.limit.Err
 }
 
 // FirstOp is the lowest operation code that a type may use.
 const FirstOp = 16
 
 // Op begins an operation with n arguments; exactly n calls of Bytes, String,
-// Int, Uint or Float must follow.
+// Int, Uint or Float must follow. It panics if the operation is not permitted: then a method did not ask, and members of a group
+// would stop at the record.
 func (c *Change) Op(code byte, n int) {
 	if c == nil {
 		return
+	}
+	if c.limit != nil && code > c.limit.Ops {
+		panic(fmt.Sprintf("structures: operation %d was not asked for: %v", code, c.limit.Err))
 	}
 	c.buf = append(c.buf, code)
 	c.buf = binary.AppendUvarint(c.buf, uint64(n))

@@ -55,6 +55,20 @@ type Value interface {
 	Apply(op byte, args *Args) error
 }
 
+// Formed is a value of a type whose heads have come to say more than those of before, which earlier versions cannot read.
+type Formed interface {
+	Value
+	// Form is the earliest form that the head of the value can have: 0 is the first one of the type.
+	Form() byte
+}
+
+// Reformed is a Formed value whose head has a later form where an earlier one would do, for what only later versions need.
+type Reformed interface {
+	Formed
+	// AppendHeadAs is AppendHead in a form, which is not below Form.
+	AppendHeadAs(dst []byte, form byte) []byte
+}
+
 // Forkable is a value that can be copied in little time, however large it is: what both have in common is
 // copied when one of them changes it.
 type Forkable interface {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/persistence"
 )
 
 // olderServer is the environment variable that names a server of an older version, in place of one that acts so.
@@ -35,6 +37,11 @@ var buildOlder = sync.OnceValues(func() (string, error) {
 	}
 	return path, nil
 })
+
+// level is a text about the newest level, and the one before it.
+func level(format string) string {
+	return strings.NewReplacer("NEW", fmt.Sprint(persistence.NewestLevel), "OLD", fmt.Sprint(persistence.NewestLevel-1)).Replace(format)
+}
 
 // status waits until STATUS of a server has a text so often.
 func (g *trio) status(i int, text string, times int) {
@@ -82,17 +89,23 @@ func TestGroupIsUpgradedOneServerAfterTheOther(t *testing.T) {
 		g.whole()
 		if i == 0 {
 			transfer(t, g.ports[0], g.ports[:]...)
-			g.upgrade("UPGRADE", "knows levels up to 1, and others level 2")
+			g.upgrade("UPGRADE", level("knows levels up to OLD, and others level NEW"))
+		}
+		if got, err := g.call(g.leader(), "JSON.SET newer $ 1"); err == nil && got == "OK" {
+			t.Errorf("with %d of 3 servers upgraded, and before UPGRADE: JSON.SET has %s", i+1, got)
 		}
 	}
-	at := g.upgrade("UPGRADE DRYRUN", "OK the group would have level 2 in place of 1")
-	g.status(at, " level 1 ", 1)
-	g.status(at, "newest-level 2 ", 3)
+	at := g.upgrade("UPGRADE DRYRUN", level("OK the group would have level NEW in place of OLD"))
+	g.status(at, level(" level OLD "), 1)
+	g.status(at, level("newest-level NEW "), 3)
 	l.progress(t)
-	g.upgrade("UPGRADE", "OK the group has level 2")
+	g.upgrade("UPGRADE", level("OK the group has level NEW"))
 	at = g.upgrade("UPGRADE", "nothing is to be done")
 	for i := range 3 {
-		g.status(i, " level 2 ", 1)
+		g.status(i, level(" level NEW "), 1)
+	}
+	if got, err := g.call(g.leader(), "JSON.SET newer $ 1"); err != nil || got != "OK" {
+		t.Errorf("after UPGRADE: JSON.SET has %s, %v", got, err)
 	}
 	l.progress(t)
 
@@ -103,7 +116,7 @@ func TestGroupIsUpgradedOneServerAfterTheOther(t *testing.T) {
 	}
 	g.program[follower] = old
 	g.start(follower)
-	if text := "level 2, and the server knows levels up to 1"; os.Getenv(olderServer) == "" {
+	if text := level("level NEW, and the server knows levels up to OLD"); os.Getenv(olderServer) == "" {
 		ends(t, g.up[follower], text)
 	} else if err := g.up[follower].wait(); err == nil {
 		t.Errorf("the older version ends as if all were well:\n%s", g.up[follower].out)
@@ -111,7 +124,7 @@ func TestGroupIsUpgradedOneServerAfterTheOther(t *testing.T) {
 	t.Logf("the older version says:\n%s", g.up[follower].out)
 	joins := &member{port: g.ports[0] + 3, dir: t.TempDir(), program: old}
 	joins.run(g, "--cluster-join", fmt.Sprintf("127.0.0.1:%d", g.ports[at]))
-	ends(t, joins.p, "the group has level 2, and the server knows levels up to 1")
+	ends(t, joins.p, level("the group has level NEW, and the server knows levels up to OLD"))
 	g.program[follower] = binary
 	g.start(follower)
 	g.await(follower)
@@ -124,8 +137,8 @@ func TestGroupIsUpgradedOneServerAfterTheOther(t *testing.T) {
 func TestNewGroupHasTheNewestLevel(t *testing.T) {
 	t.Parallel()
 	g := newTrio(t)
-	g.upgrade("UPGRADE", "OK the group has level 2, the newest that its members know: nothing is to be done")
+	g.upgrade("UPGRADE", level("OK the group has level NEW, the newest that its members know: nothing is to be done"))
 	s := newShards(t)
 	s.empty(1)
-	s.want(0, "VIGIL.CLUSTER UPGRADE DRYRUN", "OK the group has level 2, the newest that its members know: nothing is to be done")
+	s.want(0, "VIGIL.CLUSTER UPGRADE DRYRUN", level("OK the group has level NEW, the newest that its members know: nothing is to be done"))
 }

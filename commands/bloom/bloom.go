@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
 )
@@ -74,9 +73,7 @@ func create(c *commands.Ctx, key []byte, s bloom.Shape) error {
 		}
 		return errCreate
 	}
-	c.NotifyNew(key)
-	persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
-	return nil
+	return commands.Store(c, key, f)
 }
 
 func reserve(c *commands.Ctx) error {

@@ -191,8 +191,7 @@ func loadChunk(c *commands.Ctx) error {
 	case iter == 1:
 		f = bloom.New()
 		if err = f.LoadHeader(nil, data, c.Host.Limits().ModuleMemory()); err == nil {
-			c.NotifyNew(key)
-			persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
+			err = commands.Store(c, key, f)
 		}
 	default:
 		return errNotFound

@@ -40,8 +40,9 @@ func create(c *commands.Ctx, key []byte, width, depth uint64) error {
 	if s.Init(nil, width, depth, c.Host.Limits().ModuleMemory()) != nil {
 		return errMemory
 	}
-	c.NotifyNew(key)
-	persistence.Replace(c.Tx, key, s, persistence.NoExpiry)
+	if err := commands.Store(c, key, s); err != nil {
+		return err
+	}
 	c.Reply.OK()
 	return nil
 }

@@ -132,7 +132,9 @@ func (r *Rig) Put(key string, value structures.Value) {
 	var set persistence.Shards
 	set.AddAll()
 	r.Ctx.Tx.Lock(&set, r.Ctx.Now)
-	persistence.Replace(r.Ctx.Tx, []byte(key), value, persistence.NoExpiry)
+	if err := persistence.Replace(r.Ctx.Tx, []byte(key), value, persistence.NoExpiry); err != nil {
+		r.T.Error(err)
+	}
 	r.Ctx.Tx.Commit()
 	r.Ctx.Tx.Unlock()
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/cuckoo"
 )
@@ -66,9 +65,7 @@ func create(c *commands.Ctx, key []byte, s cuckoo.Shape) error {
 	if f.Reserve(nil, s, c.Host.Limits().ModuleMemory()) != nil {
 		return errCreateMemory
 	}
-	c.NotifyNew(key)
-	persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
-	return nil
+	return commands.Store(c, key, f)
 }
 
 func reserve(c *commands.Ctx) error {

@@ -147,8 +147,9 @@ func loadHeader(c *commands.Ctx, key, header []byte) error {
 	if f.LoadHeader(nil, header, c.Host.Limits().ModuleMemory()) != nil {
 		return errHeaderValues
 	}
-	c.NotifyNew(key)
-	persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
+	if err := commands.Store(c, key, f); err != nil {
+		return err
+	}
 	c.Reply.OK()
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -315,8 +314,9 @@ func (q *search) store(c *commands.Ctx, found *hits) error {
 	}
 	switch {
 	case len(entries) > 0:
-		c.NotifyNew(q.to)
-		persistence.Replace(c.Tx, q.to, s, persistence.NoExpiry)
+		if err := commands.Store(c, q.to, s); err != nil {
+			return err
+		}
 		c.Notify(commands.EventZSet, event, q.to)
 	case c.Tx.Delete(q.to):
 		c.Notify(commands.EventGeneric, "del", q.to)

@@ -2,7 +2,6 @@ package json
 
 import (
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/json"
 	"github.com/vigildb/vigil/structures/json/path"
 )
@@ -127,8 +126,9 @@ func (u *update) create(text []byte, v placed, when condition) (done bool, err e
 	}
 	d := json.New(u.c.Tx.HashKeys())
 	d.SetRoot(nil, v.value)
-	u.c.NotifyNew(u.key)
-	persistence.Replace(u.c.Tx, u.key, d, persistence.NoExpiry)
+	if err := commands.Store(u.c, u.key, d); err != nil {
+		return false, err
+	}
 	return true, u.again()
 }
 

@@ -174,6 +174,7 @@ func (r *restoring) decode() (err error) {
 
 func (r *restoring) store(c *commands.Ctx) error {
 	exists := c.Tx.Kind(r.key) != structures.KindNone
+	var err error
 	switch {
 	case exists && !r.options.replace: // since decode began
 		return commands.ErrBusyKey
@@ -182,7 +183,10 @@ func (r *restoring) store(c *commands.Ctx) error {
 	case r.value == nil:
 		c.Tx.GiveString(r.key, r.decoded.Bytes, r.expiry)
 	default:
-		persistence.ReplacePrepared(c.Tx, r.key, r.value, r.expiry)
+		err = persistence.ReplacePrepared(c.Tx, r.key, r.value, r.expiry)
+	}
+	if err != nil {
+		return err
 	}
 	if r.limits.LFU && r.options.frequency >= 0 {
 		c.Tx.SetFrequency(r.key, int(r.options.frequency))

@@ -181,9 +181,9 @@ func beginCopy(c *commands.Ctx) (*commands.Job, error) {
 			return nil
 		},
 		End: func(c *commands.Ctx) error {
-			if !c.Tx.CopyPrepared(from, db, to, replace, copied) {
+			if made, err := c.Tx.CopyPrepared(from, db, to, replace, copied); err != nil || !made {
 				c.Reply.Int(0)
-				return nil
+				return err
 			}
 			notifyIn(c, db, commands.EventNew, "new", to)
 			notifyIn(c, db, commands.EventGeneric, "copy_to", to)

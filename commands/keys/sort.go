@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/list"
 )
 
@@ -181,14 +180,14 @@ func sortElements(c *commands.Ctx, mayStore bool) error {
 	switch {
 	case o.destination != nil:
 		elems.order(&o)
-		storeSorted(c, elems, &o)
+		err = storeSorted(c, elems, &o)
 		elems.release()
 	case len(elems.all) <= quickSort || o.reads():
 		reply()
 	default:
 		c.Later(reply)
 	}
-	return nil
+	return err
 }
 
 // output visits what is returned of the elements: ok is false for a key or field that
@@ -218,17 +217,19 @@ func replySorted(c *commands.Ctx, elems *elements, o *sortOptions) {
 
 // storeSorted makes a list of what would be returned, with empty strings for what is
 // not there. An empty result removes the destination.
-func storeSorted(c *commands.Ctx, elems *elements, o *sortOptions) {
+func storeSorted(c *commands.Ctx, elems *elements, o *sortOptions) error {
 	l := list.New()
 	o.output(c, elems, func(value []byte, _ bool) { l.Push(nil, list.Tail, value) })
 	n := l.Len()
 	switch {
 	case n > 0:
-		c.NotifyNew(o.destination)
-		persistence.Replace(c.Tx, o.destination, l, persistence.NoExpiry)
+		if err := commands.Store(c, o.destination, l); err != nil {
+			return err
+		}
 		c.Notify(commands.EventList, "sortstore", o.destination)
 	case c.Tx.Delete(o.destination):
 		c.Notify(commands.EventGeneric, "del", o.destination)
 	}
 	c.Reply.Int(int64(n))
+	return nil
 }

@@ -64,16 +64,18 @@ func create(c *commands.Ctx) error {
 	if err != nil {
 		return wireError(err)
 	}
-	store(c, key, m, "place.create", persistence.NoExpiry)
-	return nil
+	return store(c, key, m, "place.create", persistence.NoExpiry)
 }
 
 // store stores a map under a key and replies OK.
-func store(c *commands.Ctx, key []byte, m *placemap.Map, event string, e persistence.Expiry) {
+func store(c *commands.Ctx, key []byte, m *placemap.Map, event string, e persistence.Expiry) error {
 	c.NotifyNew(key)
-	persistence.Replace(c.Tx, key, m, e)
+	if err := persistence.Replace(c.Tx, key, m, e); err != nil {
+		return err
+	}
 	c.Notify(commands.EventModule, event, key)
 	c.Reply.OK()
+	return nil
 }
 
 // readOptions reads the options of PLACE.CREATE. Without SEED the seed is
@@ -191,6 +193,5 @@ func importMap(c *commands.Ctx) error {
 	if err != nil {
 		return wireError(err)
 	}
-	store(c, key, m, "place.import", persistence.KeepExpiry)
-	return nil
+	return store(c, key, m, "place.import", persistence.KeepExpiry)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/schedule"
@@ -105,8 +104,9 @@ func create(c *commands.Ctx) error {
 	if err := s.Create(nil, cfg, c.Now); err != nil {
 		return wireError(err)
 	}
-	c.NotifyNew(key)
-	persistence.Replace(c.Tx, key, s, persistence.NoExpiry)
+	if err := commands.Store(c, key, s); err != nil {
+		return err
+	}
 	c.Notify(commands.EventModule, "sched.create", key)
 	c.Reply.OK()
 	return nil

@@ -2,9 +2,11 @@ package sched
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/schedule"
 )
 
@@ -73,7 +75,7 @@ func add(c *commands.Ctx) error {
 	key := c.Args.Key()
 	s, ch, err := edit(c, key)
 	begin, names := c.Args, nodeOptions()
-	if err := checkNodes(&c.Args, s, &names, err); err != nil {
+	if err := checkNodes(&c.Args, s, ch, &names, err); err != nil {
 		return wireError(err)
 	}
 	c.Args = begin
@@ -96,7 +98,7 @@ func add(c *commands.Ctx) error {
 // checkNodes reads the nodes of a SCHED.ADD and returns the first error that
 // they have: of the arguments, then err, which finding the schedule gave, then
 // of what the schedule says of a node.
-func checkNodes(a *commands.Args, s *schedule.Schedule, names *commands.Names, err error) error {
+func checkNodes(a *commands.Args, s *schedule.Schedule, ch *structures.Change, names *commands.Names, err error) error {
 	added := 0
 	names.First(a.Peek())
 	for first := true; a.More(); first = false {
@@ -107,7 +109,7 @@ func checkNodes(a *commands.Args, s *schedule.Schedule, names *commands.Names, e
 		if err != nil || a.Err() != nil {
 			continue
 		}
-		if err = s.CheckAdd(node, p); err != nil {
+		if err = s.CheckAdd(ch, node, p); err != nil {
 			continue
 		}
 		if _, old := s.Params(node); !old {
@@ -249,6 +251,9 @@ func fail(c *commands.Ctx) error {
 		return err
 	}
 	held, late, err := leased(s, nodes, 1, c.Now)
+	if err == nil && slices.ContainsFunc(held, func(i int) bool { return retries[i] > 0 }) {
+		err = schedule.MayPause(ch) // before the first of them fails
+	}
 	if err != nil {
 		return err
 	}

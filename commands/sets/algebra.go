@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/set"
 )
 
@@ -71,8 +70,9 @@ func replyVisited(c *commands.Ctx, each func(visit func(member []byte) bool)) {
 func store(c *commands.Ctx, event string, destination []byte, result *set.Set) error {
 	switch {
 	case !result.Empty():
-		c.NotifyNew(destination)
-		persistence.Replace(c.Tx, destination, result, persistence.NoExpiry)
+		if err := commands.Store(c, destination, result); err != nil {
+			return err
+		}
 		c.Notify(commands.EventSet, event, destination)
 	case c.Tx.Delete(destination):
 		c.Notify(commands.EventGeneric, "del", destination)

@@ -70,8 +70,9 @@ func create(c *commands.Ctx) error {
 	if d.Init(nil, float64(compression), c.Host.Limits().ModuleMemory()) != nil {
 		return errMemory
 	}
-	c.NotifyNew(key)
-	persistence.Replace(c.Tx, key, d, persistence.NoExpiry)
+	if err := commands.Store(c, key, d); err != nil {
+		return err
+	}
 	c.Reply.OK()
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/topk"
 )
@@ -49,8 +48,9 @@ func reserve(c *commands.Ctx) error {
 	if l.Init(nil, s, limit) != nil {
 		return errMemory
 	}
-	c.NotifyNew(key)
-	persistence.Replace(c.Tx, key, l, persistence.NoExpiry)
+	if err := commands.Store(c, key, l); err != nil {
+		return err
+	}
 	c.Reply.OK()
 	return nil
 }

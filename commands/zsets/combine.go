@@ -146,8 +146,7 @@ func combine(c *commands.Ctx, op operation) error {
 	if err != nil {
 		return err
 	}
-	store(c, to, s, op.event)
-	return nil
+	return store(c, to, s, op.event)
 }
 
 // replyEntries replies with entries in their order.

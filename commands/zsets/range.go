@@ -168,8 +168,7 @@ func zrangestore(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	store(c, to, result, "zrangestore")
-	return nil
+	return store(c, to, result, "zrangestore")
 }
 
 // edges returns the rank of the first member of a range, and how many there are, of a

@@ -44,20 +44,22 @@ func notifyTaken(c *commands.Ctx, s *zset.Set, event string, key []byte) {
 
 // store makes key a set, replacing any existing value, and replies with the number of
 // members. Of an empty set nothing is left, and the key is gone.
-func store(c *commands.Ctx, key []byte, s *zset.Set, event string) {
+func store(c *commands.Ctx, key []byte, s *zset.Set, event string) error {
 	n := s.Len()
-	if c.Tx.Err() != nil { // s lacks members of a page that cannot be read
-		return
+	if err := c.Tx.Err(); err != nil { // s lacks members of a page that cannot be read
+		return err
 	}
 	switch {
 	case n > 0:
-		c.NotifyNew(key)
-		persistence.Replace(c.Tx, key, s, persistence.NoExpiry)
+		if err := commands.Store(c, key, s); err != nil {
+			return err
+		}
 		c.Notify(commands.EventZSet, event, key)
 	case c.Tx.Delete(key):
 		c.Notify(commands.EventGeneric, "del", key)
 	}
 	c.Reply.Int(int64(n))
+	return nil
 }
 
 // beginMembers begins an array of n members. With scores it is flat in RESP2, and an

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -164,7 +165,7 @@ func TestOlderVersionsStopBeforeTheLevelRises(t *testing.T) {
 	}
 	n.work()
 	w.until("it stops", func() bool { return o.ended != nil })
-	if !errors.Is(o.ended, ErrLevel) || !strings.Contains(o.ended.Error(), "has level 2, and the server knows levels up to 1: cluster: it needs a newer version of vigil") {
+	if !errors.Is(o.ended, ErrLevel) || !strings.Contains(o.ended.Error(), fmt.Sprintf("has level %d, and the server knows levels up to 1: cluster: it needs a newer version of vigil", newest)) {
 		t.Errorf("it ended with %v", o.ended)
 	}
 	o.doomed, o.version = false, newest

@@ -18,7 +18,7 @@ import (
 //	      more; the last page of a layer is short, and a page that was never
 //	      written is not stored
 //
-// Heads that say nothing of their pages were written before filters had pages that are on disk only. Bits are only ever
+// Heads that say nothing of their pages have form 0, of before filters had pages that are on disk only. Bits are only ever
 // set, and layers only added, so no page is ever gone. These numbers are on disk and never change.
 
 // inline is the most bytes of bits that the head holds.
@@ -103,14 +103,27 @@ func (f *Filter) Size() int {
 
 func (f *Filter) inline() bool { return f.bytes <= inline }
 
+// Form is 1 for a filter of an early payload of RedisBloom, whose bits do not fill their last byte, else 0.
+func (f *Filter) Form() byte {
+	for i := range f.layers {
+		if l := &f.layers[i]; l.bits != l.bytes*8 {
+			return 1
+		}
+	}
+	return 0
+}
+
 // AppendHead appends the head, with the bits of a small filter.
-func (f *Filter) AppendHead(dst []byte) []byte {
+func (f *Filter) AppendHead(dst []byte) []byte { return f.AppendHeadAs(dst, 1) }
+
+// AppendHeadAs is AppendHead in a form: one of form 0 does not say which pages there are.
+func (f *Filter) AppendHeadAs(dst []byte, form byte) []byte {
 	dst = f.appendHeader(dst)
 	for i := range f.layers {
 		l := &f.layers[i]
 		if f.inline() {
 			dst, _ = f.appendBytes(dst, l, 0, l.bytes) // no page is away
-		} else {
+		} else if form > 0 {
 			dst = structures.AppendPresence(dst, uint64(l.pageCount()), l.groups(), l.mask)
 		}
 	}

@@ -14,6 +14,9 @@ func (s *Schedule) Alter(ch *structures.Change, c Config) error {
 	if err := next.checkNumbers(); err != nil {
 		return err
 	}
+	if err := ch.Permit(opAlter); err != nil {
+		return err
+	}
 	ch.Op(opAlter, 4)
 	ch.Uint(uint64(next.Probes))
 	ch.Uint(uint64(next.LeaseMillis))

@@ -11,17 +11,17 @@ import (
 func TestChecksAnswerWhatTheOperationWould(t *testing.T) {
 	s := New(testKey)
 	p := scheduler.DefaultParams()
-	if err := s.CheckAdd([]byte("a"), p); !errors.Is(err, ErrNotCreated) {
+	if err := s.CheckAdd(nil, []byte("a"), p); !errors.Is(err, ErrNotCreated) {
 		t.Errorf("CheckAdd before Create: got %v, want %v", err, ErrNotCreated)
 	}
 	if err := s.Create(nil, DefaultConfig(), 1000); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.CheckAdd([]byte("a"), p); err != nil || s.Len() != 0 {
+	if err := s.CheckAdd(nil, []byte("a"), p); err != nil || s.Len() != 0 {
 		t.Errorf("CheckAdd: got %v and %d nodes, want nil and none", err, s.Len())
 	}
 	p.Weight = math.NaN()
-	if err := s.CheckAdd([]byte("a"), p); !errors.Is(err, scheduler.ErrNumber) {
+	if err := s.CheckAdd(nil, []byte("a"), p); !errors.Is(err, scheduler.ErrNumber) {
 		t.Errorf("CheckAdd of weight NaN: got %v, want %v", err, scheduler.ErrNumber)
 	}
 	if _, err := s.Add(nil, []byte("a"), scheduler.DefaultParams(), 1000); err != nil {

@@ -112,6 +112,14 @@ func appendFloats(dst []byte, list []float64) []byte {
 	return dst
 }
 
+// Form is 1 for a schedule of versionSignals, else 0.
+func (s *Schedule) Form() byte {
+	if s.version == versionSignals {
+		return 1
+	}
+	return 0
+}
+
 // AppendHead appends the head to dst.
 func (s *Schedule) AppendHead(dst []byte) []byte {
 	if s.policyNum == 0 {

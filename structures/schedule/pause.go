@@ -25,6 +25,9 @@ func (s *Schedule) Pause(ch *structures.Change, node []byte, millis, nowMillis i
 	if !ok {
 		return false, nil
 	}
+	if err := MayPause(ch); err != nil {
+		return false, err
+	}
 	now, until := s.clock.at(nowMillis), int64(forever)
 	if millis > 0 {
 		until = now + millis
@@ -36,6 +39,9 @@ func (s *Schedule) Pause(ch *structures.Change, node []byte, millis, nowMillis i
 	s.pause(slot, until, now)
 	return true, nil
 }
+
+// MayPause returns the error of Pause for a change that may not have pauses.
+func MayPause(ch *structures.Change) error { return ch.Permit(opPause) }
 
 func (s *Schedule) pause(slot int, until, now int64) {
 	s.ready()
@@ -69,6 +75,9 @@ func (s *Schedule) Resume(ch *structures.Change, node []byte, nowMillis int64) (
 	now := s.clock.at(nowMillis)
 	if s.pauseLeft(slot, now) == 0 {
 		return false, nil
+	}
+	if err := ch.Permit(opResume); err != nil {
+		return false, err
 	}
 	ch.Op(opResume, 2)
 	ch.Uint(uint64(slot))
@@ -111,6 +120,9 @@ func (s *Schedule) Take(ch *structures.Change, nodes [][]byte, leaseMillis, nowM
 		return nil, ErrCount
 	case leaseMillis < 0 || leaseMillis > MaxMillis:
 		return nil, ErrLease
+	}
+	if err := ch.Permit(opTake); err != nil {
+		return nil, err
 	}
 	now, step := s.clock.at(nowMillis), s.clock.step
 	if s.clock.stepMillis > 0 {

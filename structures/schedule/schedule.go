@@ -67,6 +67,11 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 	if err != nil {
 		return err
 	}
+	if c.QuietMillis > 0 {
+		if err := ch.Permit(opQuiet); err != nil {
+			return err
+		}
+	}
 	now := clampTime(nowMillis)
 	s.configure(c, p, e)
 	s.clock = clock{stepMillis: c.StepMillis, epoch: now, now: now, seen: now}
@@ -134,10 +139,9 @@ func (s *Schedule) Add(ch *structures.Change, node []byte, p scheduler.Params, n
 	if err := s.checkNode(node, &p); err != nil {
 		return false, err
 	}
-	now := s.clock.at(nowMillis)
-	op := byte(opAdd)
-	if paramsMask(&p) >= 1<<fieldBorn {
-		op = opPut
+	now, op := s.clock.at(nowMillis), opOf(&p)
+	if err := ch.Permit(op); err != nil {
+		return false, err
 	}
 	ch.Op(op, 3)
 	ch.Bytes(node)
@@ -145,6 +149,14 @@ func (s *Schedule) Add(ch *structures.Change, node []byte, p scheduler.Params, n
 	var buf [96]byte
 	ch.Bytes(appendParams(buf[:0], &p))
 	return s.add(node, p, now), nil
+}
+
+// opOf is the operation that adds a node with these parameters.
+func opOf(p *scheduler.Params) byte {
+	if paramsMask(p) >= 1<<fieldBorn {
+		return opPut
+	}
+	return opAdd
 }
 
 // checkNode makes the least parameters 0 and checks all.
@@ -176,7 +188,7 @@ func (s *Schedule) checkNode(node []byte, p *scheduler.Params) error {
 func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool) {
 	s.ready()
 	s.setTime(now)
-	if paramsMask(&p) >= 1<<fieldBorn {
+	if opOf(&p) == opPut {
 		s.version = versionSignals
 	}
 	slot, ok := s.slots.find(node)

@@ -39,6 +39,9 @@ func (s *Schedule) Signal(ch *structures.Change, node []byte, precision float64,
 	if nats == 0 || s.old(n, now-agoMillis) {
 		return true, nil
 	}
+	if err := ch.Permit(opSignal); err != nil {
+		return false, err
+	}
 	ch.Op(opSignal, 3)
 	ch.Uint(uint64(slot))
 	ch.Uint(floatBits(nats))

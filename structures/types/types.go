@@ -39,6 +39,8 @@ type Type struct {
 	Name string
 	// Plural names values of the type to people.
 	Plural string
+	// Forms are what values of the type have been, oldest first: the last one is what they are.
+	Forms []Form
 	// Decode makes a value from the head that its AppendHead wrote; pages follow
 	// through SetPage. head is valid only during the call. keys are the store's,
 	// for values that hash what clients choose. An error wraps
@@ -71,55 +73,69 @@ type Thresholds struct {
 // table is in the order in which people are shown the types.
 var table = []Type{
 	{Kind: structures.KindString, Name: "string", Plural: "strings",
+		Forms:  []Form{{first, 17, 0}},
 		Decode: unkeyed(text.Decode)},
 	{Kind: structures.KindHash, Name: "hash", Plural: "hashes",
+		Forms:  []Form{{first, 20, 0}},
 		Decode: keyed(hash.Decode), Dump: rdb.Append,
 		Compact: func(keys *structures.HashKeys) structures.Compact { return hash.New(keys) },
 		Encoding: func(v structures.Value, t *Thresholds) string {
 			return v.(*hash.Hash).Encoding(t.HashMaxEntries, t.HashMaxValue)
 		}},
 	{Kind: structures.KindList, Name: "list", Plural: "lists",
+		Forms:  []Form{{first, 23, 0}},
 		Decode: unkeyed(list.Decode), Dump: rdb.Append,
 		Compact:  func(*structures.HashKeys) structures.Compact { return list.New() },
 		Encoding: func(structures.Value, *Thresholds) string { return "quicklist" }},
 	{Kind: structures.KindSet, Name: "set", Plural: "sets",
+		Forms:  []Form{{first, 17, 0}},
 		Decode: keyed(set.Decode), Dump: rdb.Append,
 		Compact: func(keys *structures.HashKeys) structures.Compact { return set.New(keys) },
 		Encoding: func(v structures.Value, t *Thresholds) string {
 			return v.(*set.Set).Encoding(t.SetMaxInts)
 		}},
 	{Kind: structures.KindStream, Name: "stream", Plural: "streams",
+		Forms:  []Form{{first, 30, 0}},
 		Decode: unkeyed(stream.Decode), Dump: rdb.Append,
 		Compact:  func(*structures.HashKeys) structures.Compact { return stream.New() },
 		Encoding: func(structures.Value, *Thresholds) string { return "stream" }},
 	{Kind: structures.KindZSet, Name: "zset", Plural: "sorted sets",
+		Forms:  []Form{{first, 20, 0}},
 		Decode: keyed(zset.Decode), Dump: rdb.Append,
 		Compact: func(keys *structures.HashKeys) structures.Compact { return zset.New(keys) },
 		Encoding: func(v structures.Value, t *Thresholds) string {
 			return v.(*zset.Set).Encoding(t.ZSetMaxEntries, t.ZSetMaxValue)
 		}},
 	{Kind: structures.KindBloom, Name: "MBbloom--", Plural: "Bloom filters", // as RedisBloom registers it
+		Forms:  []Form{{first, 19, 0}, {modules, 19, 1}},
 		Decode: unkeyed(bloom.Decode), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return bloom.New() }},
 	{Kind: structures.KindCuckoo, Name: "MBbloomCF", Plural: "cuckoo filters",
+		Forms:  []Form{{modules, 21, 0}},
 		Decode: unkeyed(cuckoo.Decode), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return cuckoo.New() }},
 	{Kind: structures.KindCountMin, Name: "CMSk-TYPE", Plural: "count-min sketches",
+		Forms:  []Form{{modules, 17, 0}},
 		Decode: unkeyed(countmin.Decode), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return countmin.New() }},
 	{Kind: structures.KindTopK, Name: "TopK-TYPE", Plural: "top lists",
+		Forms:  []Form{{modules, 17, 0}},
 		Decode: unkeyed(topk.Decode), Dump: rdb.Append},
 	{Kind: structures.KindTDigest, Name: "TDIS-TYPE", Plural: "t-digests",
+		Forms:  []Form{{modules, 18, 0}},
 		Decode: unkeyed(tdigest.Decode), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return tdigest.New() }},
 	{Kind: structures.KindJSON, Name: "ReJSON-RL", Plural: "JSON documents", // as RedisJSON registers it
+		Forms:  []Form{{modules, 19, 0}},
 		Decode: keyed(json.Decode), Dump: rdb.Append,
 		Compact: func(keys *structures.HashKeys) structures.Compact { return json.New(keys) }},
 	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
+		Forms: []Form{{first, 21, 0}, {modules, 28, 1}},
 		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
 			return schedule.Decode(head, keys.Fields)
 		})},
 	{Kind: structures.KindPlace, Name: "placement", Plural: "placement maps",
+		Forms:  []Form{{first, 17, 0}},
 		Decode: unkeyed(placemap.Decode)},
 }
 

@@ -1,0 +1,167 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/types"
+)
+
+// below is the level before the one with a form.
+func below(f types.Form) uint64 { return f.Level - 1 }
+
+// needs is the reply to a call that needs the level of a form in a group of the level below.
+func needs(f types.Form) string {
+	return fmt.Sprintf("(error) ERR The group has level %d, and this needs level %d: VIGIL.CLUSTER UPGRADE at the leader raises it, once all members have a version that knows it",
+		below(f), f.Level)
+}
+
+// laterKinds are calls that make a value {x}k of each type that came with a level.
+var laterKinds = map[structures.Kind][]string{
+	structures.KindCuckoo:   {"CF.RESERVE {x}k 100", "CF.ADD {x}k a", "CF.ADDNX {x}k a", "CF.INSERT {x}k ITEMS a", "CF.INSERTNX {x}k ITEMS a"},
+	structures.KindCountMin: {"CMS.INITBYDIM {x}k 10 2", "CMS.INITBYPROB {x}k 0.1 0.1"},
+	structures.KindTopK:     {"TOPK.RESERVE {x}k 3"},
+	structures.KindTDigest:  {"TDIGEST.CREATE {x}k", "TDIGEST.MERGE {x}k 1 {x}src"},
+	structures.KindJSON:     {"JSON.SET {x}k $ 1", "JSON.MSET {x}k $ 1 {x}l $ 2", "JSON.MERGE {x}k $ 1"},
+}
+
+// laterForms are, for types that have come to say more, calls that need the later form. What they are about is there.
+var laterForms = map[structures.Kind][]string{
+	structures.KindSchedule: {"SCHED.SIGNAL {x}s a b", "SCHED.SIGNAL {x}s nosuch a PRECISION 0.5", "SCHED.PAUSE {x}s 1000 a", "SCHED.TAKE {x}s 1000 b", "SCHED.FAIL {x}s a RETRY 9",
+		"SCHED.ADD {x}s c RATE 1 d PRECISION 0.5", "SCHED.ADD {x}s c RECALL 0.5", "SCHED.ALTER {x}s PROBES 2", "SCHED.ALTER {x}s QUIET 9", "SCHED.CREATE {x}k POLICY index QUIET 9"},
+	structures.KindBloom: nil, // their heads are written in the form that the level has
+}
+
+// refused checks that calls get an error and change nothing, alone, in MULTI and in scripts.
+func (r *rig) refused(want string, calls []string) {
+	r.t.Helper()
+	c := r.dial()
+	for _, call := range calls {
+		before, digest := r.srv.store.Stats().LSN, c.do("DEBUG", "DIGEST")
+		c.want(call, want)
+		if got := c.inMulti(call); !strings.Contains(got, want) {
+			r.t.Errorf("%s in MULTI: %s", call, got)
+		}
+		script := "return redis.call('" + strings.Join(strings.Fields(call), "','") + "')"
+		if got := c.do("EVAL", script, "0"); !strings.HasPrefix(got, want) {
+			r.t.Errorf("%s in a script: %s", call, got)
+		}
+		if after := r.srv.store.Stats().LSN; after != before || c.do("DEBUG", "DIGEST") != digest {
+			r.t.Errorf("%s was refused: record %d after %d, and the digest is another: %v", call, after, before, c.do("DEBUG", "DIGEST") != digest)
+		}
+	}
+}
+
+// works checks that calls have no error, each after what prepares it.
+func (r *rig) works(calls []string, prepare func(c *testClient)) {
+	r.t.Helper()
+	c := r.dial()
+	for _, call := range calls {
+		prepare(c)
+		if got := c.do(strings.Fields(call)...); strings.HasPrefix(got, "(error)") {
+			r.t.Errorf("%s at the level that has it: %s", call, got)
+		}
+	}
+}
+
+// A group of the level before a type came has no values of it, whatever client brings them, and all calls work once the level is
+// raised. The table of types says which they are.
+func TestTypesWaitForTheirLevel(t *testing.T) {
+	for _, row := range types.All() {
+		came := row.Forms[0]
+		if came.Level == persistence.LevelUntold {
+			continue
+		}
+		calls := laterKinds[row.Kind]
+		if len(calls) == 0 {
+			t.Errorf("%s: no call is known that makes one", row.Name)
+			continue
+		}
+		t.Run(row.Name, func(t *testing.T) {
+			r, g := newGroupRig(t)
+			c := r.dial()
+			prepare := func(c *testClient) {
+				c.do("DEL", "{x}k")
+				if row.Kind == structures.KindTDigest {
+					c.do("TDIGEST.CREATE", "{x}src")
+				}
+			}
+			prepare(c)
+			c.do(strings.Fields(calls[0])...)
+			c.want("RENAME {x}k {x}old", "OK") // as a group may have that used it before it was bound to a level
+			frame := moved(t, r.srv, "{x}old")
+			g.m.SetLevel(below(came))
+			r.refused(needs(came), append(calls, "COPY {x}old {x}k"))
+			if got := c.do("EVAL", "return redis.call('RESTORE', '{x}k', 0, redis.call('DUMP', '{x}old'))", "0"); !strings.Contains(got, "needs level") {
+				t.Errorf("RESTORE: %s", got)
+			}
+			target := newShardsRig(t)
+			target.g.own.Store(new(slots.Set))
+			target.g.m.SetLevel(below(came))
+			if err := target.srv.takeKeys(frame, func() bool { return true }); !errors.As(err, new(persistence.NeedsLevelError)) {
+				t.Errorf("a key of another group: %v", err)
+			}
+			target.dial().want("DBSIZE", "(int) 0")
+			c.want("EXISTS {x}k", "(int) 0")
+			c.want("RENAME {x}old {x}src", "OK") // all members have it
+			g.m.SetLevel(came.Level)
+			r.works(append(calls, "COPY {x}src {x}k"), prepare)
+		})
+	}
+}
+
+// moved returns the frame by which a key moves to another group.
+func moved(t *testing.T, srv *Server, key string) []byte {
+	t.Helper()
+	tx := srv.store.NewTx()
+	var set persistence.Shards
+	set.Add(tx.Expect([]byte(key)))
+	tx.Lock(&set, 0)
+	defer tx.Unlock()
+	c := copier{tx: tx}
+	if err := c.appendKey([]byte(key)); err != nil {
+		t.Fatal(err)
+	}
+	return c.frame
+}
+
+// What a type has come to do needs the level of that, and what it could do before does not.
+func TestLaterFormsWaitForTheirLevel(t *testing.T) {
+	for _, row := range types.All() {
+		newest := row.Forms[len(row.Forms)-1]
+		calls, ok := laterForms[row.Kind]
+		if later := len(row.Forms) > 1; later != ok {
+			t.Errorf("%s: forms %v, and calls that need the later one are known: %v", row.Name, row.Forms, ok)
+		}
+		if len(calls) == 0 {
+			continue
+		}
+		t.Run(row.Name, func(t *testing.T) {
+			r, g := newGroupRig(t)
+			prepare := func(c *testClient) {
+				c.do("DEL", "{x}s", "{x}k")
+				for _, call := range []string{"SCHED.CREATE {x}s POLICY index SEED 1 LEASE 100000", "SCHED.ADD {x}s a RATE 3 b RATE 1"} {
+					if got := c.do(strings.Fields(call)...); strings.HasPrefix(got, "(error)") {
+						t.Fatalf("%s: %s", call, got)
+					}
+				}
+				c.want("SCHED.NEXT {x}s", `["a"]`)
+			}
+			c := r.dial()
+			prepare(c)
+			c.want("SCHED.PAUSE {x}s 1000000 a", "(int) 1")
+			c.want("RENAME {x}s {x}paused", "OK")
+			g.m.SetLevel(below(newest))
+			prepare(c) // which the level allows
+			r.refused(needs(newest), append(calls, "COPY {x}paused {x}k", "SCHED.RESUME {x}paused a"))
+			c.want("SCHED.FAIL {x}s a", "(int) 1")
+			g.m.SetLevel(newest.Level)
+			r.works(calls, prepare)
+		})
+	}
+}
