@@ -154,6 +154,23 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 	return true
 }
 
+// MovePrepared gives to in database toDB the value of from, which p is a copy of, and its expiry, in the place of any that it
+// has. It reports false if from is absent. The shards of both keys are locked.
+func (tx *Tx) MovePrepared(from []byte, toDB int, to []byte, p *Prepared) bool {
+	expire, ok := tx.ExpireAt(from)
+	db := tx.db
+	defer func() { tx.db = db }()
+	tx.db = toDB
+	if tx.locate(tx.hash(to), to); !ok || tx.err != nil {
+		return false // before from is gone
+	}
+	tx.db = db
+	tx.Delete(from)
+	tx.db = toDB
+	tx.put(to, p, Expiry(expire))
+	return true
+}
+
 // lift takes the value out of slot i: a copy of a short string, or the object's
 // value itself, which the caller deletes from its old place.
 func (tx *Tx) lift(t *keyspace.Table, i int) (v structures.Value, s []byte, expire int64) {

@@ -75,7 +75,9 @@ func TestLongCallsDoWithoutLocksWhatTheyDoWithThem(t *testing.T) {
 		increments, append(increments, "x", "-1"),
 		{"PEXPIRE", "bf1", "1000000"}, {"BF.MERGE", "bf1", "1", "bf3"}, {"PTTL", "bf1"},
 		{"COPY", "bf1", "bf9"}, {"PTTL", "bf9"}, {"COPY", "bf1", "bf9"}, {"COPY", "cms1", "bf9", "REPLACE"}, {"COPY", "cf1", "cf9", "DB", "1"},
-		{"BF.SCANDUMP", "bf1", "1"}, {"CF.SCANDUMP", "cf1", "1"}, {"DBSIZE"},
+		{"PEXPIRE", "cms2", "1000000"}, {"RENAMENX", "cms2", "bf9"}, {"RENAMENX", "cms2", "cms5"}, {"PTTL", "cms5"}, {"EXISTS", "cms2"}, {"RENAME", "cms5", "cms5"},
+		{"RENAME", "cms5", "bf9"}, {"PTTL", "bf9"}, {"EXISTS", "cms5"}, {"RENAME", "cms5", "bf9"}, {"MOVE", "bf9", "1"}, {"EXISTS", "bf9"}, {"COPY", "bf1", "bf9"}, {"MOVE", "bf9", "1"},
+		{"EXISTS", "bf9"}, {"BF.SCANDUMP", "bf1", "1"}, {"CF.SCANDUMP", "cf1", "1"}, {"DBSIZE"},
 		{"BF.ADD", "bf1", "new"}, {"CF.ADD", "cf1", "new"}, {"CMS.INCRBY", "cms1", "new", "1"}, {"TOPK.ADD", "top", "new"},
 	} {
 		name := strings.Join(call[:min(len(call), 4)], " ")
@@ -154,4 +156,47 @@ func TestLongCallsAndChangesOfTheirKeysComeOneAfterTheOther(t *testing.T) {
 	if n := r.srv.watches.n.Load(); n != 0 {
 		t.Errorf("%d keys are watched when all calls are over", n)
 	}
+}
+
+// What is added while a filter gets another name, in many turns, is in it afterwards: the call is made at one moment.
+func TestNothingIsLostWhileAFilterIsRenamed(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	c.want("BF.RESERVE bf 0.0001 700000", "OK")
+	before := []string{"BF.MADD", "bf"}
+	for i := range 5000 { // so that all of its pages are there
+		before = append(before, "before:"+strconv.Itoa(i))
+	}
+	c.do(before...)
+	done := make(chan []string)
+	go func() {
+		d, added := r.dial(), []string(nil)
+		for n := 0; ; n++ {
+			select {
+			case done <- added:
+				return
+			default:
+			}
+			item := "item:" + strconv.Itoa(n)
+			if d.do("BF.INSERT", "bf", "NOCREATE", "ITEMS", item) == "[(int) 1]" {
+				added = append(added, item)
+			}
+		}
+	}()
+	for range thrift.Rounds(5) {
+		c.want("RENAME bf other", "OK")
+		c.want("MOVE other 1", "(int) 1")
+		c.want("SELECT 1", "OK")
+		c.want("RENAMENX other bf", "(int) 1")
+		c.want("MOVE bf 0", "(int) 1")
+		c.want("SELECT 0", "OK")
+	}
+	added := <-done
+	if len(added) == 0 {
+		t.Error("nothing was added meanwhile")
+	}
+	for _, item := range added {
+		c.want("BF.EXISTS bf "+item, "(int) 1")
+	}
+	c.want("EXISTS other", "(int) 0")
 }

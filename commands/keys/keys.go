@@ -109,39 +109,72 @@ func touch(c *commands.Ctx) error {
 }
 
 func rename(c *commands.Ctx) error {
-	from, to := c.Args.Key(), c.Args.Key()
-	if c.Tx.Kind(from) == structures.KindNone {
-		return commands.ErrNoKey
-	}
-	renameTo(c, from, to)
-	c.Reply.OK()
-	return nil
+	return c.Apart(func(c *commands.Ctx) (*commands.Job, error) {
+		from, to := c.Args.Key(), c.Args.Key()
+		return beginRename(c, from, to, func(c *commands.Ctx, do func()) {
+			do()
+			c.Reply.OK()
+		})
+	})
 }
 
 func renameNX(c *commands.Ctx) error {
-	from, to := c.Args.Key(), c.Args.Key()
-	if c.Tx.Kind(from) == structures.KindNone {
-		return commands.ErrNoKey
-	}
-	if c.Tx.Kind(to) != structures.KindNone {
-		c.Reply.Int(0)
-		return nil
-	}
-	renameTo(c, from, to)
-	c.Reply.Int(1)
-	return nil
+	return c.Apart(func(c *commands.Ctx) (*commands.Job, error) {
+		from, to := c.Args.Key(), bytes.Clone(c.Args.Key())
+		return beginRename(c, from, to, func(c *commands.Ctx, do func()) {
+			if c.Tx.Kind(to) != structures.KindNone {
+				c.Reply.Int(0)
+				return
+			}
+			do()
+			c.Reply.Int(1)
+		})
+	})
 }
 
-// renameTo gives from, which exists, the name to. To its own name nothing
-// happens.
-func renameTo(c *commands.Ctx, from, to []byte) {
-	if string(from) == string(to) {
-		return
+// beginRename gives from the name to, as a part of end, which calls do or does not. To its own name nothing happens.
+func beginRename(c *commands.Ctx, from, to []byte, end func(c *commands.Ctx, do func())) (*commands.Job, error) {
+	switch {
+	case c.Tx.Kind(from) == structures.KindNone:
+		return nil, commands.ErrNoKey
+	case string(from) == string(to):
+		return &commands.Job{Work: func() error { return nil }, End: func(c *commands.Ctx) error {
+			end(c, func() {})
+			return nil
+		}}, nil
 	}
-	c.Tx.Rename(from, to)
-	c.Notify(commands.EventNew, "new", to)
-	c.Notify(commands.EventGeneric, "rename_from", from)
-	c.Notify(commands.EventGeneric, "rename_to", to)
+	from, to = bytes.Clone(from), bytes.Clone(to)
+	return preparing(c, from, func(c *commands.Ctx, p *persistence.Prepared) error {
+		end(c, func() {
+			if p != nil {
+				c.Tx.MovePrepared(from, c.Client.DB(), to, p)
+			} else {
+				c.Tx.Rename(from, to)
+			}
+			c.Notify(commands.EventNew, "new", to)
+			c.Notify(commands.EventGeneric, "rename_from", from)
+			c.Notify(commands.EventGeneric, "rename_to", to)
+		})
+		return nil
+	}), nil
+}
+
+// preparing is a job that prepares a copy of the value of a key, if it is large and can be copied in little time, for place, which stores
+// it. p is nil otherwise.
+func preparing(c *commands.Ctx, key []byte, place func(c *commands.Ctx, p *persistence.Prepared) error) *commands.Job {
+	fork, size := forkAny(c, key, c.Tx.Kind(key))
+	var p *persistence.Prepared
+	return &commands.Job{
+		Bytes: 3 * size, // its record, and that in the journal
+		Keys:  [][]byte{key},
+		Work: func() error {
+			if fork != nil {
+				p = persistence.Prepare(fork)
+			}
+			return nil
+		},
+		End: func(c *commands.Ctx) error { return place(c, p) },
+	}
 }
 
 func copyKey(c *commands.Ctx) error { return c.Apart(beginCopy) }
@@ -168,51 +201,59 @@ func beginCopy(c *commands.Ctx) (*commands.Job, error) {
 	if db == c.Client.DB() && string(from) == string(to) {
 		return nil, errSameObject
 	}
-	fork, size := forkAny(c, from, lookKind(c, from))
+	lookKind(c, from)
 	from, to = bytes.Clone(from), bytes.Clone(to)
-	var copied *persistence.Prepared
-	return &commands.Job{
-		Bytes: 3 * size, // its record, and that in the journal
-		Keys:  [][]byte{from},
-		Work: func() error {
-			if fork != nil {
-				copied = persistence.Prepare(fork)
-			}
-			return nil
-		},
-		End: func(c *commands.Ctx) error {
-			if made, err := c.Tx.CopyPrepared(from, db, to, replace, copied); err != nil || !made {
-				c.Reply.Int(0)
-				return err
-			}
-			notifyIn(c, db, commands.EventNew, "new", to)
-			notifyIn(c, db, commands.EventGeneric, "copy_to", to)
-			c.Reply.Int(1)
-			return nil
-		},
-	}, nil
+	return preparing(c, from, func(c *commands.Ctx, p *persistence.Prepared) error {
+		if made, err := c.Tx.CopyPrepared(from, db, to, replace, p); err != nil || !made {
+			c.Reply.Int(0)
+			return err
+		}
+		notifyIn(c, db, commands.EventNew, "new", to)
+		notifyIn(c, db, commands.EventGeneric, "copy_to", to)
+		c.Reply.Int(1)
+		return nil
+	}), nil
 }
 
-func move(c *commands.Ctx) error {
+func move(c *commands.Ctx) error { return c.Apart(beginMove) }
+
+func beginMove(c *commands.Ctx) (*commands.Job, error) {
 	if c.Host.Limits().Slots {
-		return errMoveInCluster
+		return nil, errMoveInCluster
 	}
-	key, db := c.Args.Key(), readDB(c)
+	key, db := bytes.Clone(c.Args.Key()), readDB(c)
 	if err := c.Args.Done(); err != nil {
-		return err
+		return nil, err
 	}
 	if db == c.Client.DB() {
-		return errSameObject
+		return nil, errSameObject
 	}
-	if !c.Tx.Move(key, db) {
-		c.Reply.Int(0)
+	return preparing(c, key, func(c *commands.Ctx, p *persistence.Prepared) error {
+		if !moveTo(c, key, db, p) {
+			c.Reply.Int(0)
+			return nil
+		}
+		notifyIn(c, db, commands.EventNew, "new", key)
+		c.Notify(commands.EventGeneric, "move_from", key)
+		notifyIn(c, db, commands.EventGeneric, "move_to", key)
+		c.Reply.Int(1)
 		return nil
+	}), nil
+}
+
+// moveTo moves a key to a database, and reports false if it is absent, or exists there.
+func moveTo(c *commands.Ctx, key []byte, db int, p *persistence.Prepared) bool {
+	if p == nil {
+		return c.Tx.Move(key, db)
 	}
-	notifyIn(c, db, commands.EventNew, "new", key)
-	c.Notify(commands.EventGeneric, "move_from", key)
-	notifyIn(c, db, commands.EventGeneric, "move_to", key)
-	c.Reply.Int(1)
-	return nil
+	from := c.Tx.DB()
+	c.Tx.Select(db)
+	exists := c.Tx.Kind(key) != structures.KindNone
+	c.Tx.Select(from)
+	if exists {
+		return false
+	}
+	return c.Tx.MovePrepared(key, db, key, p)
 }
 
 // notifyIn publishes an event of another database than the client's.
