@@ -4,10 +4,10 @@
 //
 // The one idea: what Pebble charges for is distinct keys, so a change is written
 // twice, cheaply and then rarely. At once it goes, with thousands of others,
-// into a chunk of the journal, which is appended to a log: of segments, or that of the
-// group, which is in Pebble. Later, when the journal
-// has grown or the machine is idle, the materialiser writes each changed value
-// once under its own key and cuts the journal that this makes superfluous.
+// into a chunk of the journal, which is appended to a log of segments, its own or that
+// of the group. Later, when the journal has grown or the machine is idle, the materialiser
+// writes each changed value once under its own key and cuts the journal that this makes
+// superfluous.
 //
 //	Tx ----- change ----> shard (table, slabs, objects)      memory
 //	 |                        |   ^
@@ -28,13 +28,14 @@
 // of value but strings: the others it reaches through structures.Value and the
 // table in package structures/types.
 //
-// What needs neither keys nor Pebble is in packages of its own: format (what bytes are on
-// disk), journal (numbers, chunks, waiting for the device), slab (records outside the Go
-// heap), prefetch. Package keyspace is what a shard has in memory, and knows no disk. Package lsm opens Pebble, fence is between it and the file
-// system, and wal tells what a crash cut short from damage, before Pebble reads it. Package log is the
-// segments, and chunklog chunks in them. Package
-// check reads a store that is not open; snapshot is what a snapshot says of itself, and
-// catalog what a store keeps as texts.
+// Rooms of their own (ADR 0103): keyspace is what a shard has in memory, and knows no disk;
+// format is what bytes are on disk; journal numbers records and waits for the device; slab is
+// records outside the Go heap, and prefetch what brings memory into the cache. log is segments,
+// storelog those of a store, chunklog chunks in them, grouplog the log of a group, tail what
+// outlives the process. lsm is Pebble, fence is between it and the file system, and wal tells
+// what a crash cut short from damage, before Pebble reads it. expiry is the index of keys on
+// disk that expire, reserve room on a full disk, catalog what a store keeps as texts, snapshot
+// what a snapshot says of itself. check reads a store that is not open.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.
 // Pebble is read under a shard's lock (fault-in) and written under none.

@@ -133,3 +133,50 @@ func TestBuffersFollowTheLimit(t *testing.T) {
 		t.Errorf("under a high limit: %d, %d", m, c)
 	}
 }
+
+// A change returns an error if the instance did not write it, and one that fell is not asked again.
+func TestChangesOfAFallenInstanceFail(t *testing.T) {
+	var d Disk
+	d.Init(nil)
+	db, f := open(t, vfs.NewMem())
+	if err := f.Adopt(func(error) {}); err != nil {
+		t.Fatal(err)
+	}
+	d.DB = db
+	d.SetFence(f)
+	set := func() error {
+		b := d.DB.NewBatch()
+		return errors.Join(b.Set([]byte("k"), nil, nil), d.Apply(b, pebble.Sync))
+	}
+	if err := errors.Join(set(), d.SyncLog()); err != nil || d.Err() != nil {
+		t.Errorf("got %v, %v", err, d.Err())
+	}
+	full := errors.New("no room")
+	err := d.Change(func(*pebble.DB) error {
+		f.Fall(full)
+		return nil
+	})
+	if !errors.Is(err, full) {
+		t.Errorf("a change amid which the fence fell: %v", err)
+	}
+	called := false
+	err = d.Change(func(*pebble.DB) error {
+		called = true
+		return nil
+	})
+	if _, flush := d.Flush(); called || !errors.Is(err, full) || !errors.Is(set(), full) || !errors.Is(d.SyncLog(), full) || !errors.Is(flush, full) {
+		t.Errorf("behind a fallen fence: called %v, %v", called, err)
+	}
+	next, g := open(t, vfs.NewMem())
+	if err := g.Adopt(func(error) {}); err != nil {
+		t.Fatal(err)
+	}
+	locked := 0
+	former := d.Replace(next, g, func() func() { locked++; return func() { locked += 10 } })
+	if former != db || d.DB != next || d.Fence() != g || locked != 11 || set() != nil {
+		t.Errorf("replaced: %v, %v, locked %d", former == db, d.DB == next, locked)
+	}
+	if err := errors.Join(Close("db", db, f), Close("db", next, g)); err != nil {
+		t.Error(err)
+	}
+}
