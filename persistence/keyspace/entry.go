@@ -23,24 +23,24 @@ type Object struct {
 	Value  structures.Value // nil in a tombstone
 	Expire int64            // unix ms, 0 none
 	Size   int              // bytes accounted for it
-	// Whole: the disk has nothing of this value yet, or pages of another one.
-	Whole bool
-	Parts uint16 // encoded since the value was stored whole, see parts.go
-	// Indexed is expiryIndexed.
-	Indexed bool
-	Pager   Pager // of a large value, else nil
-	timed   int32 // place in the timetable, counted from 1; 0: nothing of it expires
-	Alarm   int64 // when the alarm of its record goes off, 0 if there is none
-	Edit    *Edit // open edit of the transaction that holds the shard
+	Alarm  int64            // when the alarm of its record goes off, 0 if there is none
+	Pager  Pager            // of a large value, else nil
+	Edit   *Edit            // open edit of the transaction that holds the shard
 
 	// Record is where the value rested when the transaction began, 0 if it did
-	// not; key lies there then. changed: the record is not what the object is.
+	// not; Key lies there then. Changed: the record is not what the object is.
 	Record     uint64
 	recordSize uint16
 	Changed    bool
-	Loose      bool // stands in Tx.loose
-	Lifted     bool // its value became another object's
-	Recent     bool // stands in shard.recent
+
+	// Whole: the disk has nothing of this value yet, or pages of another one.
+	Whole   bool
+	timed   int32  // place in the timetable, counted from 1; 0: nothing of it expires
+	Parts   uint16 // encoded since the value was stored whole
+	Indexed bool   // expiryIndexed
+	Loose   bool   // may become a record when the transaction that uses it ends
+	Lifted  bool   // its value became another object's
+	Recent  bool   // waits to become a record, see recent.go
 }
 
 // Pager reads pages of a large value that are on disk only.
@@ -64,6 +64,7 @@ func (o *Object) Unpage() {
 // the pointer to it, and allocator rounding.
 const ObjectOverhead = int(unsafe.Sizeof(Object{})) + 32
 
+// recordSize is the length of a record.
 func recordSize(key, value int, expire int64) int {
 	n := 4 + key + value
 	if expire != 0 {
@@ -212,6 +213,7 @@ func (t *Table) SetObject(i int, o *Object) {
 	t.SetMeta(i, meta&^(LocationMask|HasExpiry|Tombstone)|loc|IsObject|t.ttlBit(o.Expire))
 }
 
+// hold accounts for an object, and returns its index.
 func (t *Table) hold(o *Object) uint64 {
 	o.Size = len(o.Key) + ObjectOverhead
 	if o.Value != nil {
