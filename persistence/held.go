@@ -17,24 +17,24 @@ import (
 
 // held is what a pager knows of the batch under way. It is guarded by the mutex of the shard.
 type held struct {
-	landing uint64 // what follows is about the batch after so many others
-	all     bool   // the value got its pager after it was encoded
-	pages   map[uint64]hold
+	batch uint64 // what follows is about the batch after so many others
+	all   bool   // the value got its pager after it was encoded
+	pages map[uint64]hold
 }
 
 // hold says how long a page is held.
 type hold bool
 
 const (
-	untilStaged hold = false
-	untilLanded hold = true // the batch has it, and what is staged is appended to that
+	untilStaged    hold = false
+	untilCommitted hold = true // the batch has it, and what is staged is appended to that
 )
 
 // batchUnderWay makes what is held that of the batch under way: what belongs to an earlier
 // one is on disk.
 func (p *pager) batchUnderWay() *held {
-	if n := p.s.materialiser.landings.Load(); p.held.landing != n {
-		p.held = held{landing: n}
+	if n := p.s.materialiser.commits.Load(); p.held.batch != n {
+		p.held = held{batch: n}
 	}
 	return &p.held
 }

@@ -177,7 +177,7 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 				t.Fatalf("seed %d: amid a pass the value is\n%.300s, want\n%.300s", seed, got, states[s.journal.Newest()])
 			}
 		}
-		if err := s.land(); err != nil {
+		if err := s.commit(); err != nil {
 			t.Fatal(err)
 		}
 		m.Unlock()
@@ -235,7 +235,7 @@ func TestValueThatBecomesLargeAmidAPassKeepsItsPages(t *testing.T) {
 	if n := len(fieldsOf(t, s)); n != 200 {
 		t.Errorf("%d fields, want 200", n)
 	}
-	if err := s.land(); err != nil {
+	if err := s.commit(); err != nil {
 		t.Fatal(err)
 	}
 	m.Unlock()

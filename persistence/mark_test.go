@@ -65,7 +65,7 @@ func TestReplayPassesOverAllThatAHeadContains(t *testing.T) {
 		})
 		m := &s.materialiser.pass
 		m.Lock()
-		err := errors.Join(s.materialiseShard(ctx, format.ShardOf(s.Hash([]byte("l")))), s.land())
+		err := errors.Join(s.materialiseShard(ctx, format.ShardOf(s.Hash([]byte("l")))), s.commit())
 		m.Unlock()
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestMarkFollowsTheDeletionOfWhatWasNotWritten(t *testing.T) {
 	ctx := once(t, func() { all(s, 1, func(tx *Tx) { tx.Delete(key) }) })
 	m := &s.materialiser.pass
 	m.Lock()
-	err := errors.Join(s.materialiseShard(ctx, format.ShardOf(s.Hash(key))), s.land())
+	err := errors.Join(s.materialiseShard(ctx, format.ShardOf(s.Hash(key))), s.commit())
 	m.Unlock()
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ import (
 // What it writes it encodes under the lock of the shard, some dozens of values at
 // a time, and commits in batches under no lock. Before a batch is committed, the device
 // must have the journal up to the newest record that the batch contains; else a
-// crash could leave half a transaction. Until it is committed its slots are "in
-// flight" and stay in memory, tombstones too.
+// crash could leave half a transaction. Until it is committed its slots
+// stay in memory, tombstones too.
 type materialiser struct {
 	wake chan struct{} // capacity 1: one token says that something may be due
 	// starved: memory is short and nothing clean was found to be dropped.
@@ -40,15 +40,15 @@ type materialiser struct {
 	pressed atomic.Bool
 	// lapped is the laps of the value that is being encoded in parts.
 	lapped atomic.Int64
-	// landings counts the batches that are on disk, with all that was staged for them.
-	landings atomic.Uint64
+	// commits counts the batches that are on disk, with all that was staged for them.
+	commits atomic.Uint64
 	// staging: some pages may be staged.
 	staging atomic.Bool
 
 	pass struct { // held for a whole pass
 		sync.Mutex
 		batch   *pebble.Batch
-		flights []flight
+		tables  []tableBatch
 		marks   []shardMark // for the batch
 		newest  uint64      // last record that the batch may contain, or depend on
 		segment uint64      // with which the log begins
@@ -63,11 +63,11 @@ type materialiser struct {
 	}
 }
 
-// flight is the part of a batch that belongs to one table.
-type flight struct {
-	shard  int
-	t      *keyspace.Table
-	ghosts bool // it deletes keys
+// tableBatch is the part of a batch that belongs to one table.
+type tableBatch struct {
+	shard   int
+	t       *keyspace.Table
+	deletes bool // it deletes keys
 }
 
 const (
@@ -200,10 +200,10 @@ func (s *Store) Materialise(ctx context.Context) error {
 		case err == keyspace.ErrTorn:
 			return err // the batch may lack parts of a value, and is dropped
 		case err != nil:
-			return errors.Join(err, s.land())
+			return errors.Join(err, s.commit())
 		}
 	}
-	if err := s.land(); err != nil {
+	if err := s.commit(); err != nil {
 		return err
 	}
 	return s.trim(last)
@@ -251,7 +251,7 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 			}
 			s.materialiser.lapped.Store(0)
 			if m := &s.materialiser.pass; m.batch != nil && (m.batch.Len() >= m.bound || m.stage.used) {
-				if err := s.land(); err != nil {
+				if err := s.commit(); err != nil {
 					return err
 				}
 			}
@@ -283,7 +283,7 @@ func (s *Store) encodeSome(shard int, t *keyspace.Table, cursor uint64) (next ui
 	m := &s.materialiser.pass
 	m.newest = s.contained(shard)
 	m.parts.open = false
-	f := s.board(shard, t, cursor)
+	f := s.addTable(shard, t, cursor)
 	start, values := m.batch.Len(), 0
 	defer func() { s.stats.materialised.Add(int64(values)) }()
 	from := t.Seek(cursor)
@@ -305,7 +305,7 @@ func (s *Store) encodeSome(shard int, t *keyspace.Table, cursor uint64) (next ui
 		}
 		values++
 		if meta&keyspace.Tombstone != 0 {
-			f.ghosts = true
+			f.deletes = true
 			s.encodeDeletion(t, i)
 		} else if s.encodePart(t, i) {
 			return hash, true
@@ -317,37 +317,37 @@ func (s *Store) encodeSome(shard int, t *keyspace.Table, cursor uint64) (next ui
 	return 0, false
 }
 
-// board returns the flight of a table in the current batch, opening it at hash.
-func (s *Store) board(shard int, t *keyspace.Table, hash uint64) *flight {
+// addTable returns the part of a table in the current batch, which begins at hash if there is none yet.
+func (s *Store) addTable(shard int, t *keyspace.Table, hash uint64) *tableBatch {
 	m := &s.materialiser.pass
 	t.Epoch++
-	if n := len(m.flights); n > 0 && m.flights[n-1].t == t {
-		return &m.flights[n-1]
+	if n := len(m.tables); n > 0 && m.tables[n-1].t == t {
+		return &m.tables[n-1]
 	}
 	t.BeginBatch(hash)
-	m.flights = append(m.flights, flight{shard: shard, t: t})
-	return &m.flights[len(m.flights)-1]
+	m.tables = append(m.tables, tableBatch{shard: shard, t: t})
+	return &m.tables[len(m.tables)-1]
 }
 
-// land commits the batch and releases its flights. If it cannot, the batch
+// commit commits the batch and lets its slots leave memory. If it cannot, the batch
 // waits for the next attempt and its slots stay in memory.
-func (s *Store) land() error {
+func (s *Store) commit() error {
 	if err := s.commitBatch(); err != nil {
 		return err
 	}
-	s.materialiser.landings.Add(1)
+	s.materialiser.commits.Add(1)
 	m := &s.materialiser.pass
 	m.parts.of, m.parts.staged = nil, m.parts.staged[:0]
-	for _, f := range m.flights {
+	for _, f := range m.tables {
 		sh := &s.keyspace.Shard[f.shard]
 		sh.Mu.Lock()
-		if f.ghosts && !f.t.Dropped && !s.keyspace.Tear.Torn() {
+		if f.deletes && !f.t.Dropped && !s.keyspace.Tear.Torn() {
 			f.t.Purge()
 		}
 		f.t.EndBatch()
 		s.keyspace.UnlockShard(sh)
 	}
-	m.flights = m.flights[:0]
+	m.tables = m.tables[:0]
 	s.materialiser.starved.Store(false)
 	s.materialiser.pressed.Store(false)
 	s.paging.futile.Store(false)
@@ -365,7 +365,7 @@ func (s *Store) commitBatch() error {
 		return fmt.Errorf("sync journal: %w", err)
 	}
 	var count [8]byte
-	for _, f := range m.flights {
+	for _, f := range m.tables {
 		binary.LittleEndian.PutUint64(count[:], uint64(f.t.Disk))
 		if err := m.batch.Set(format.AppendCountKey(nil, f.t.Phys, f.shard), count[:], nil); err != nil {
 			return fmt.Errorf("write count: %w", err)

@@ -76,7 +76,7 @@ func (s *Store) forgetPass() error {
 			return err
 		}
 	}
-	p.batch, p.flights, p.marks, p.newest = nil, nil, nil, 0
+	p.batch, p.tables, p.marks, p.newest = nil, nil, nil, 0
 	p.parts = parts{size: p.parts.size}
 	p.stage = stage{over: p.stage.over, batch: p.stage.batch}
 	p.expiries, p.listed = expiry.Lists{}, nil

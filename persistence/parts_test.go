@@ -49,7 +49,7 @@ func TestValueThatChangesFasterThanItIsEncodedSlowsItsWritersAndIsStored(t *test
 	if most := maxRounds*(m.parts.due+m.parts.size) + 2; holds > most || slowest < maxRounds/2 {
 		t.Errorf("stored after %d parts of %d pages, with writers slowed by %d laps at most", holds, m.parts.due, slowest)
 	}
-	if err := s.land(); err != nil {
+	if err := s.commit(); err != nil {
 		t.Fatal(err)
 	}
 	m.Unlock()
@@ -63,7 +63,7 @@ func TestValueThatChangesFasterThanItIsEncodedSlowsItsWritersAndIsStored(t *test
 	}
 }
 
-// A value is encoded amid a batch that has pages of it already, as after one that did not land: what was staged of the
+// A value is encoded amid a batch that has pages of it already, as after one that was not committed: what was staged of the
 // value before it says nothing about them.
 func TestStagedPagesFreeNoneOfAnotherValue(t *testing.T) {
 	s := openMemory(t, Options{IdleAfter: -1})

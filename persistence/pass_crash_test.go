@@ -109,7 +109,7 @@ func passWhile(t testing.TB, s *Store, shards int, change func()) {
 		err = s.materialiseShard(changing{t.Context(), change}, i)
 	}
 	if err == nil {
-		err = s.land()
+		err = s.commit()
 	}
 	if err == nil && shards == format.ShardCount {
 		err = s.trim(cut)

@@ -66,7 +66,7 @@ func (s *Store) purge() error {
 	if s.keyspace.Tear.Torn() {
 		return keyspace.ErrTorn // the batch may be what a pass left that ended for this
 	}
-	if err := s.land(); err != nil { // what is under way may be of a flushed database
+	if err := s.commit(); err != nil { // what is under way may be of a flushed database
 		return err
 	}
 	phys, lsn := s.discard.flushed()

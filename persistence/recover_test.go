@@ -182,7 +182,7 @@ func landShards(t *testing.T, s *Store, first, n int) {
 			t.Error(err)
 		}
 	}
-	if err := s.land(); err != nil {
+	if err := s.commit(); err != nil {
 		t.Error(err)
 	}
 }

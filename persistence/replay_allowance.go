@@ -86,7 +86,7 @@ func (w *replayer) makeRoom(lsn uint64) error {
 	sh.Contains = lsn
 	err := s.materialiseShard(context.Background(), w.shard)
 	if err == nil {
-		err = s.land() // at once: what is under way would be taken for missing by reconcileTables
+		err = s.commit() // at once: what is under way would be taken for missing by reconcileTables
 	}
 	if err != nil {
 		return fmt.Errorf("make room: %w", err)

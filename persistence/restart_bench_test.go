@@ -40,8 +40,8 @@ func passUpTo(t testing.TB, s *Store, n int) {
 			t.Fatalf("materialise shard %d: %v", i, err)
 		}
 	}
-	if err := s.land(); err != nil {
-		t.Fatalf("land: %v", err)
+	if err := s.commit(); err != nil {
+		t.Fatalf("commit: %v", err)
 	}
 }
 

@@ -171,7 +171,7 @@ func (s *Store) forgetLocked() error {
 	if err := s.commitBatch(); err != nil {
 		return err
 	}
-	s.materialiser.pass.flights = s.materialiser.pass.flights[:0]
+	s.materialiser.pass.tables = s.materialiser.pass.tables[:0]
 	for i := range s.keyspace.Shard {
 		sh := &s.keyspace.Shard[i]
 		for db, t := range sh.Tables {

@@ -17,7 +17,7 @@ import (
 // that they count, and behind it they are moved to their places, in small batches again.
 //
 // A crash leaves either staged pages that do not count, which the next start removes, or
-// such that do, which it moves. The batch lands as soon as no value lacks parts. Until
+// such that do, which it moves. The batch is committed as soon as no value lacks parts. Until
 // the pages are moved their value's object stays in memory, and pages of it are read where
 // they are staged, see held.go.
 //

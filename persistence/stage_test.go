@@ -285,8 +285,8 @@ func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 				all(s, 1, func(tx *Tx) { tx.Delete([]byte("h")) })
 			}
 		}
-		if err := s.land(); err != nil || !gone {
-			t.Fatalf("land: %v, pages were staged: %v", err, gone)
+		if err := s.commit(); err != nil || !gone {
+			t.Fatalf("commit: %v, pages were staged: %v", err, gone)
 		}
 		m.Unlock()
 		closeStore(t, s)
@@ -340,7 +340,7 @@ func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
 				all(s, 1, func(tx *Tx) { tx.Flush(0) })
 			}
 		}
-		if err := s.land(); err != nil {
+		if err := s.commit(); err != nil {
 			t.Fatal(err)
 		}
 		m.Unlock()
@@ -377,7 +377,7 @@ func TestStagingThatFailsAmidAValueLosesNothing(t *testing.T) {
 }
 
 // Pages are staged, and the batch that makes them count cannot be committed, or they cannot be moved to their places. The
-// pass that follows writes the same pages again, and lands.
+// pass that follows writes the same pages again, and is committed.
 func TestPassAfterOneThatDidNotLandLosesNothing(t *testing.T) {
 	indexPages(t)
 	for _, fault := range []diskFault{faultFull, faultSync} {
@@ -388,7 +388,7 @@ func TestPassAfterOneThatDidNotLandLosesNothing(t *testing.T) {
 }
 
 // failStaging encodes a value that changes all the time while a sync or so fails: the first one from a
-// part on, or the k-th of the landing. It reports whether the batch took a part that could not be staged.
+// part on, or the k-th of the commit. It reports whether the batch took a part that could not be staged.
 func failStaging(t *testing.T, fault diskFault, part, k int) (taken bool) {
 	t.Helper()
 	mem := disktest.New()
@@ -435,7 +435,7 @@ func failStaging(t *testing.T, fault diskFault, part, k int) (taken bool) {
 	if part == 0 {
 		disk.arm(k)
 	}
-	err := s.land()
+	err := s.commit()
 	m.Unlock()
 	stored := func(when string) {
 		clone := mem.CrashClone(vfs.CrashCloneCfg{})
