@@ -10,7 +10,7 @@ import (
 func TestSharedDirectivesSurviveTheirLeader(t *testing.T) {
 	t.Parallel()
 	g := newTrio(t, strings.Fields("--appendfsync always --timeout 7")...)
-	lead := g.upgrade("UPGRADE", "OK the group has level 2, the newest that its members know: nothing is to be done")
+	lead := g.upgrade("UPGRADE", level("OK the group has level NEW, the newest that its members know: nothing is to be done"))
 	g.want(lead, "CONFIG SET timeout 70 maxmemory 64mb maxmemory-policy allkeys-lru", "OK")
 	for i := range 3 {
 		replies(t, g.ports[i], "CONFIG GET timeout", "[timeout 70]")
