@@ -261,14 +261,14 @@ func randomBytes(r *rand.Rand) []byte {
 }
 
 // minEffects is how often each operation has to change something.
-const minEffects = 50
+const minEffects = 35
 
 // TestStoreIsTheModel does random transactions to a store and to maps, with
 // materialisation, eviction to disk, reloads, restarts and transactions that are given up between them.
 func TestStoreIsTheModel(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
-	for seed := range thrift.Rounds(uint64(40)) {
+	for seed := range thrift.Rounds(uint64(30)) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
