@@ -70,6 +70,7 @@ func (c *committer) step(periodic, done bool) {
 func (c *committer) round(periodic, done bool) error {
 	s := c.s
 	if err := s.disk.Err(); err != nil {
+		c.due = s.journal.Take(c.due, true) // what was journalled since is to be known to findUnsynced
 		return err
 	}
 	policy := SyncPolicy(s.sync.Load())

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // The unsynced keys are told whatever their records are like: small, many in a
@@ -37,4 +39,35 @@ func TestDoubtKnowsTheKeysOfAllRecords(t *testing.T) {
 	}
 	s.seen.unsynced.Store(nil)
 	c.step(false, true) // write the chunks, for Close
+}
+
+// What is journalled while the disk is failing, by calls that were under way, makes no other key of its class unreadable for as
+// long as that lasts.
+func TestDoubtKnowsTheKeysOfRecordsThatCameDuringTheFailure(t *testing.T) {
+	disk := newFailingDisk(disktest.New(), faultSync, -1, false)
+	s := openMemory(t, Options{FS: disk, Sync: SyncAlways, IdleAfter: -1, Background: func(Task) {}})
+	set := func(key string) {
+		all(s, 1, func(tx *Tx) { tx.SetString([]byte(key), []byte("v"), NoExpiry) })
+	}
+	c := &committer{s: s, logged: s.journal.Newest()}
+	set("before")
+	disk.arm(1)
+	if c.step(false, false); s.disk.Err() == nil {
+		t.Fatal("the disk did not fail")
+	}
+	set("amid")
+	disk.arm(1)
+	c.step(false, false)
+	d, newest := s.seen.unsynced.Load(), s.journal.Newest()
+	for key, want := range map[string]bool{"before": false, "amid": false, "other": true} {
+		if got := d.excludes(s.Hash([]byte(key)), newest); got != want {
+			t.Errorf("%s can be read: %v, want %v", key, got, want)
+		}
+	}
+	disk.heal()
+	c.step(true, false)
+	if c.step(true, true); s.Synced() != newest {
+		t.Errorf("record %d of %d is on the device when the disk works", s.Synced(), newest)
+	}
+	closeStore(t, s)
 }
