@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -77,10 +78,10 @@ func TestBigStringThatChangesWhileItIsWrittenIsFoundAgain(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		o := Options{FS: vfs.NewMem(), IdleAfter: -1}
 		s := openMemory(t, o)
-		if s.materialiser.pass.parts.size = 1; seed%2 == 0 {
+		if resize(s, func(z *writeback.Sizes) { z.Part = 1 }); seed%2 == 0 {
 			stageParts(s)
 		}
-		want := make([]byte, partString+partString/8)
+		want := make([]byte, writeback.PartString+writeback.PartString/8)
 		for i := range want {
 			want[i] = byte(r.Uint32())
 		}

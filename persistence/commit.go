@@ -126,8 +126,8 @@ func (c *committer) write() error {
 	if err := s.chunks.Flush(); err != nil {
 		return s.logFailed(err)
 	}
-	if s.log.Bytes() > s.journalBound() {
-		s.materialiser.signal()
+	if s.log.Bytes() > s.writer.JournalBound() {
+		s.writer.Signal()
 	}
 	return nil
 }

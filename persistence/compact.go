@@ -40,7 +40,7 @@ func (tx *Tx) object(t *keyspace.Table, i int, hash uint64) *keyspace.Object {
 	if !t.IsCompact(meta) {
 		o := t.Object(meta)
 		if o != nil && o.Pager != nil {
-			pagerOf(o).use(tx)
+			tx.use(o)
 		}
 		return o
 	}

@@ -76,10 +76,10 @@ func countAll(s *Store) tableStats {
 // to leave it.
 func checkLarge(t testing.TB, s *Store) {
 	t.Helper()
-	for limit := time.After(10 * time.Second); s.large.Load() != countLarge(s); runtime.Gosched() {
+	for limit := time.After(10 * time.Second); s.writer.Large().Bytes != countLarge(s); runtime.Gosched() {
 		select {
 		case <-limit:
-			t.Fatalf("accounts for %d bytes of large values, and has %d", s.large.Load(), countLarge(s))
+			t.Fatalf("accounts for %d bytes of large values, and has %d", s.writer.Large().Bytes, countLarge(s))
 		default:
 		}
 	}
@@ -87,6 +87,12 @@ func checkLarge(t testing.TB, s *Store) {
 
 // countLarge is the size of the objects with a pager.
 func countLarge(s *Store) (counted int64) {
+	eachLarge(s, func(o *keyspace.Object) { counted += int64(o.Size) })
+	return counted
+}
+
+// eachLarge visits the objects with a pager, each under the lock of its shard.
+func eachLarge(s *Store, visit func(o *keyspace.Object)) {
 	for n := range s.keyspace.Shard {
 		s.keyspace.Shard[n].Mu.Lock()
 		for _, tb := range s.keyspace.Shard[n].Tables {
@@ -95,13 +101,12 @@ func countLarge(s *Store) (counted int64) {
 			}
 			for i := range tb.Places() {
 				if o := tb.Object(tb.Meta(i)); o != nil && o.Pager != nil {
-					counted += int64(o.Size)
+					visit(o)
 				}
 			}
 		}
 		s.keyspace.Shard[n].Mu.Unlock()
 	}
-	return counted
 }
 
 // recount returns the bytes that a shard accounts for, and those that it has. It

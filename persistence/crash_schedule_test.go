@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures/schedule"
 	"github.com/vigildb/vigil/structures/thrift"
@@ -26,7 +27,7 @@ func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint6
 	c.mu.Lock()
 	c.every = 6 * thrift.By // from here on: a store that is being made is another matter
 	c.mu.Unlock()
-	s.materialiser.pass.bound, s.materialiser.pass.parts.size = 1, 1+int(seed%2)
+	resize(s, func(z *writeback.Sizes) { z.Batch, z.Part = 1, 1+int(seed%2) })
 	if seed%2 == 0 {
 		stageParts(s)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
-// batchPart is which part of a memtable the materialiser's batches are. A batch of half
+// batchPart is which part of a memtable the writeback's batches are. A batch of half
 // a memtable would become one of its own.
 const batchPart = 4
 

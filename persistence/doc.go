@@ -5,7 +5,7 @@
 // The one idea: what Pebble charges for is distinct keys, so a change is written
 // twice, cheaply and then rarely. At once it goes, with thousands of others,
 // into a chunk of the journal, which is appended to a log of segments, its own or that
-// of the group. Later, when the journal has grown or the machine is idle, the materialiser
+// of the group. Later, when the journal has grown or the machine is idle, the writeback
 // writes each changed value once under its own key and cuts the journal that this makes
 // superfluous.
 //
@@ -13,7 +13,7 @@
 //	 |                        |   ^
 //	 | record                 |   | fault-in, warmer
 //	 v                        v   |
-//	journal chunk         materialiser                       background
+//	journal chunk         writeback                          background
 //	 |                        |   ^
 //	 v                        v   |
 //	log/ segments  <----  'o' heads, 'p' pages               the log is synced first; Pebble
@@ -34,7 +34,7 @@
 // storelog those of a store, chunklog chunks in them, grouplog the log of a group, tail what
 // outlives the process. lsm is Pebble, fence is between it and the file system, and wal tells
 // what a crash cut short from damage, before Pebble reads it. expiry is the index of keys on
-// disk that expire, reserve room on a full disk, catalog what a store keeps as texts, snapshot
+// disk that expire, writeback the passes and the pages of large values, reserve room on a full disk, catalog what a store keeps as texts, snapshot
 // what a snapshot says of itself. check reads a store that is not open.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.

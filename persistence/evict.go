@@ -5,11 +5,8 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/writeback"
 )
-
-// spillFloor is the minimum memory that PolicySpill can work with: values that
-// are being changed or materialised must fit.
-const spillFloor = 1 << 20
 
 // OverMemory reports whether commands that need memory have to be refused: keys
 // and values take more than MaxMemory and the policy does not spill, or it does
@@ -18,7 +15,7 @@ const spillFloor = 1 << 20
 func (s *Store) OverMemory() bool {
 	bound := s.maxMemory.Load()
 	if Policy(s.policy.Load()) == PolicySpill {
-		return bound > 0 && bound < spillFloor
+		return bound > 0 && bound < writeback.Floor
 	}
 	return bound > 0 && s.keyspace.Memory.Load() > bound
 }
@@ -49,14 +46,12 @@ func (s *Store) MakeRoom() {
 		return
 	}
 	if policy == PolicySpill {
-		if want := s.excess(bound); want > 0 && !s.paging.futile.Load() {
-			s.shedPages(want)
-		}
+		s.writer.EvictExcess()
 	}
 	if s.keyspace.Memory.Load() <= bound {
 		return
 	}
-	if policy == PolicySpill && s.materialiser.starved.Load() {
+	if policy == PolicySpill && s.writer.Starved() {
 		return // until the next batch is written there is nothing to be found
 	}
 	e := evictor{s: s, policy: policy, now: s.opts.Now()}
@@ -68,9 +63,8 @@ func (s *Store) MakeRoom() {
 		for i := random >> 20; !e.shard(int(i%format.ShardCount), random); i++ {
 			if misses++; misses > evictMisses {
 				if policy == PolicySpill { // what is dirty can go once it is written
-					s.shedPages(s.keyspace.Memory.Load() - bound)
-					s.materialiser.starved.Store(true)
-					s.materialiser.signal()
+					s.writer.EvictPages(s.keyspace.Memory.Load() - bound)
+					s.writer.Starve()
 				}
 				return
 			}
@@ -126,7 +120,7 @@ func (e *evictor) shard(i int, random uint64) bool {
 	if e.policy == PolicySpill {
 		if o := best.Object(best.Meta(bestSlot)); o != nil && o.Pager != nil {
 			for range 2 { // the first time around pages may all have been used
-				if freed, _ := pagerOf(o).shed(shedBytes); freed > 0 {
+				if freed, _ := writeback.PagerOf(o).Evict(writeback.EvictBytes); freed > 0 {
 					return true
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -169,7 +170,7 @@ func TestSpillBelowItsFloorRefusesWrites(t *testing.T) {
 	for _, c := range []struct {
 		bound int64
 		over  bool
-	}{{0, false}, {1, true}, {spillFloor - 1, true}, {spillFloor, false}, {1 << 30, false}} {
+	}{{0, false}, {1, true}, {writeback.Floor - 1, true}, {writeback.Floor, false}, {1 << 30, false}} {
 		s.SetMaxMemory(c.bound, PolicySpill, 5)
 		if got := s.OverMemory(); got != c.over {
 			t.Errorf("OverMemory with a limit of %d: got %v, want %v", c.bound, got, c.over)

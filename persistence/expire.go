@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -100,7 +101,7 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 		w.walked, w.next = t, math.MaxInt64
 		t.NewExpiry = math.MaxInt64
 	}
-	limit := min(left, holdSlots)
+	limit := min(left, writeback.HoldSlots)
 	looked := int64(0)
 	defer func() { s.stats.expiryLooked.Add(looked) }()
 	for i := t.Seek(max(w.cursor, uint64(w.shard)<<56)); i < t.Places(); {

@@ -118,8 +118,8 @@ func expiryOnDisk(s *Store, phys uint32, hash uint64, key []byte, ofHead int64) 
 // checkIndex looks for heads that expire without an entry in time.
 func checkIndex(t testing.TB, s *Store) {
 	t.Helper()
-	s.materialiser.pass.Lock() // between batches
-	defer s.materialiser.pass.Unlock()
+	s.writer.Lock() // between batches
+	defer s.writer.Unlock()
 	entries, _ := indexed(t, s)
 	it, err := s.disk.DB.NewIter(&pebble.IterOptions{
 		LowerBound: format.AppendGroup(nil, format.PrefixHead), UpperBound: format.AppendGroupEnd(nil, format.PrefixHead)})

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/lsm"
 )
@@ -44,7 +42,7 @@ func (s *Store) diskError() error {
 	if err := s.disk.Err(); err != nil {
 		return err
 	}
-	if s.journal.Pending() > maxStuck || s.journal.PendingBig() > 4*maxBig {
+	if s.writer.Stuck() {
 		return ErrStuck
 	}
 	return s.durable.Err()
@@ -125,14 +123,13 @@ func (s *Store) probe() error {
 
 // reopen mends the log and replaces the instance of Pebble. The new instance has everything that
 // the device was given; until it is complete, or if it fails, readers use this one:
-// none of its files are removed before. Passes of the materialiser wait.
+// none of its files are removed before. Passes of the writeback wait.
 func (c *committer) reopen() error {
 	s := c.s
 	old := s.disk.Fence()
 	old.Drain()
-	m := &s.materialiser.pass
-	m.Lock()
-	defer m.Unlock()
+	s.writer.Lock()
+	defer s.writer.Unlock()
 	if err := s.chunks.Repair(); err != nil {
 		return err
 	}
@@ -142,7 +139,7 @@ func (c *committer) reopen() error {
 	if err != nil {
 		return err
 	}
-	if err := s.rebase(db); err != nil {
+	if err := s.writer.Rebase(db); err != nil {
 		err = errors.Join(err, lsm.Close(s.opts.Dir, db, f))
 		f.Discard()
 		return err
@@ -158,17 +155,4 @@ func (c *committer) reopen() error {
 	}
 	f.Settle()
 	return nil
-}
-
-// rebase makes the values under way a batch of a new instance. The pass is
-// locked.
-func (s *Store) rebase(db *pebble.DB) error {
-	m := &s.materialiser.pass
-	m.parts.batch = nil
-	if m.batch == nil {
-		return nil
-	}
-	repr := append([]byte(nil), m.batch.Repr()...)
-	m.batch = db.NewBatch()
-	return m.batch.SetRepr(repr)
 }

@@ -15,7 +15,7 @@ import (
 
 // fault reads a key that has no slot from the disk into its table and returns
 // its slot, or -1 if the disk has no such key either. The lock of the shard is
-// held, which keeps the copy on disk from changing under us: the materialiser
+// held, which keeps the copy on disk from changing under us: the writeback
 // writes only what has a slot.
 func (s *Store) fault(t *keyspace.Table, hash uint64, key []byte, touch uint64) (int, error) {
 	_, i, err := s.faultAt(t, hash, key, touch)
@@ -66,7 +66,7 @@ func (s *Store) admit(t *keyspace.Table, hash uint64, key []byte, h *format.Head
 	flags := touch | keyspace.OnDisk
 	if h.Paged {
 		flags |= keyspace.Paged
-		if s.exceeds(o.Value) {
+		if s.writer.Exceeds(o.Value) {
 			return s.admitIndex(t, hash, o, flags)
 		}
 		if err := lsm.ReadPages(s.disk.DB, t.Phys, hash, key, o.Value, 0, nil); err != nil {
@@ -82,27 +82,14 @@ func (s *Store) admit(t *keyspace.Table, hash uint64, key []byte, h *format.Head
 		return i, nil
 	}
 	i := t.AddObject(hash, o, flags)
-	s.enlarge(t, o, hash)
+	s.writer.Enlarge(t, o, hash)
 	return i, nil
-}
-
-// exceeds reports that a value whose head says what its pages are takes more than there
-// is room for, so that they are to be read when they are needed.
-func (s *Store) exceeds(v structures.Value) bool {
-	bound := s.spillBound()
-	p, ok := v.(structures.Paged)
-	if !ok || bound == 0 {
-		return false
-	}
-	pages, bytes := p.Away()
-	return pages > 0 && (bytes >= largePart(bound)/2 || s.large.Load()+bytes > largePart(bound) ||
-		s.keyspace.Memory.Load()+bytes > bound-bound/8)
 }
 
 // admitIndex puts a value into the table whose pages are read when they are needed, but
 // those that its type needs at once.
 func (s *Store) admitIndex(t *keyspace.Table, hash uint64, o *keyspace.Object, flags uint64) (i int, err error) {
-	s.attach(t, o, hash)
+	s.writer.Attach(t, o, hash)
 	if r, ok := o.Value.(interface{ ResidentFrom() uint64 }); ok {
 		err = lsm.ReadPages(s.disk.DB, t.Phys, hash, o.Key, o.Value, r.ResidentFrom(), nil)
 	}

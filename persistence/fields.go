@@ -3,6 +3,7 @@ package persistence
 import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -31,7 +32,7 @@ func (s *Store) expireFields(t *keyspace.Table, db int, now int64, limit int) (e
 func (s *Store) expireFieldsOf(t *keyspace.Table, db int, o *keyspace.Object, now int64, limit int) int {
 	var rec, fields structures.Change
 	if o.Pager != nil {
-		pagerOf(o).failed = false
+		writeback.PagerOf(o).Retry()
 	}
 	n := o.Value.(keyspace.Timed).ExpireFields(&fields, now, limit, nil)
 	t.Resized(o)

@@ -162,7 +162,7 @@ func (w *frozenWalk) key(hash uint64, key []byte, h *format.Head) error {
 	s := w.f.s
 	v, err := s.decode(h.Kind, h.Payload)
 	if err == nil && h.Paged {
-		if s.exceeds(v) {
+		if s.writer.Exceeds(v) {
 			return w.large(key)
 		}
 		err = lsm.ReadPages(s.disk.DB, s.mapping.Phys[w.db], hash, key, v, 0, nil)

@@ -100,8 +100,8 @@ func TestGoldenIndexedStreams(t *testing.T) {
 		func(t *testing.T, tx *Tx, prefix string) { checkStoredStreams(t, tx, prefix, names) })
 	openTight(t, goldenIndexedStreams, func(s *Store, tx *Tx) {
 		v, _, err := View[*stream.Stream](tx, []byte("old-indexed"))
-		if err != nil || s.stats.pageReads.Load() != 1 {
-			t.Fatalf("%v, %d pages were read; want the last one", err, s.stats.pageReads.Load())
+		if err != nil || s.writer.PageReads.Load() != 1 {
+			t.Fatalf("%v, %d pages were read; want the last one", err, s.writer.PageReads.Load())
 		}
 		if n, _ := v.Away(); n < 2 {
 			t.Errorf("%d pages are away", n)

@@ -98,8 +98,8 @@ func TestGoldenIndexedSortedSets(t *testing.T) {
 	}, checkGoldenIndexedZSet)
 	openTight(t, goldenIndexedZSets, func(s *Store, tx *Tx) {
 		v, _, err := View[*zset.Set](tx, []byte("old-indexed"))
-		if err != nil || s.stats.pageReads.Load() != 0 {
-			t.Fatalf("%v, %d pages were read", err, s.stats.pageReads.Load())
+		if err != nil || s.writer.PageReads.Load() != 0 {
+			t.Fatalf("%v, %d pages were read", err, s.writer.PageReads.Load())
 		}
 		if n, _ := v.Away(); n < 20 {
 			t.Errorf("%d pages are away", n)

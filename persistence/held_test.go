@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -119,7 +120,6 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 	r := rand.New(rand.NewPCG(seed, 71))
 	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 72)), every: 30}
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), LargeBytes: 1, IdleAfter: -1})
-	m := &s.materialiser.pass
 	tell := func(s *Store) (state string) {
 		all(s, 1, func(tx *Tx) {
 			value, err := tx.Value([]byte("v"))
@@ -151,16 +151,14 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 	change()
 	for range max(4, thrift.Rounds(6)) {
 		change()
-		m.Lock()
-		m.parts.size, m.stage.over, m.stage.batch = 1+r.IntN(4), r.IntN(2)*r.IntN(20_000), 1+r.IntN(20_000)
+		resize(s, func(z *writeback.Sizes) {
+			z.Part, z.Stage, z.Move = 1+r.IntN(4), r.IntN(2)*r.IntN(20_000), 1+r.IntN(20_000)
+		})
+		s.writer.Lock()
 		shard := format.ShardOf(s.Hash([]byte("v")))
 		sh := &s.keyspace.Shard[shard]
 		for cursor, more := uint64(shard)<<56, true; more; {
-			s.openBatch()
-			sh.Mu.Lock()
-			cursor, more = s.encodeSome(shard, sh.Tables[0], cursor)
-			s.keyspace.UnlockShard(sh)
-			s.joinParts()
+			cursor, more = step(t, s, shard, sh.Tables[0], cursor)
 			if r.IntN(4) > 0 {
 				continue
 			}
@@ -177,10 +175,10 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 				t.Fatalf("seed %d: amid a pass the value is\n%.300s, want\n%.300s", seed, got, states[s.journal.Newest()])
 			}
 		}
-		if err := s.commit(); err != nil {
+		if err := s.writer.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		m.Unlock()
+		s.writer.Unlock()
 		shedEverything(s)
 		if got := tell(s); got != states[s.journal.Newest()] {
 			t.Fatalf("seed %d: after a pass the value is\n%.300s, want\n%.300s", seed, got, states[s.journal.Newest()])
@@ -220,25 +218,21 @@ func TestValueThatBecomesLargeAmidAPassKeepsItsPages(t *testing.T) {
 		})
 	}
 	fill(0, 60)
-	m := &s.materialiser.pass
-	m.Lock()
+	s.writer.Lock()
 	shard := format.ShardOf(s.Hash([]byte("h")))
 	sh := &s.keyspace.Shard[shard]
-	s.openBatch()
-	sh.Mu.Lock()
-	s.encodeSome(shard, sh.Tables[0], uint64(shard)<<56)
-	s.keyspace.UnlockShard(sh)
+	step(t, s, shard, sh.Tables[0], uint64(shard)<<56)
 	fill(60, 200)
-	if shedEverything(s); s.paging.len() != 1 || pagesAway(t, s) != 0 {
-		t.Errorf("%d large values, %d pages are away, want 1 and 0", s.paging.len(), pagesAway(t, s))
+	if shedEverything(s); s.writer.Large().Values != 1 || pagesAway(t, s) != 0 {
+		t.Errorf("%d large values, %d pages are away, want 1 and 0", s.writer.Large().Values, pagesAway(t, s))
 	}
 	if n := len(fieldsOf(t, s)); n != 200 {
 		t.Errorf("%d fields, want 200", n)
 	}
-	if err := s.commit(); err != nil {
+	if err := s.writer.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	m.Unlock()
+	s.writer.Unlock()
 	if onDiskOnly(t, s); pagesAway(t, s) == 0 {
 		t.Error("no page is away after the pass")
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -58,8 +60,24 @@ func materialise(t testing.TB, s *Store) {
 
 // stageParts has the pages of each value of several be staged and moved one by one.
 func stageParts(s *Store) {
-	m := &s.materialiser.pass
-	m.Lock()
-	defer m.Unlock()
-	m.parts.size, m.stage.over, m.stage.batch = 1, 0, 1
+	resize(s, func(z *writeback.Sizes) { z.Part, z.Stage, z.Move = 1, 0, 1 })
+}
+
+// resize changes how much passes do at a time.
+func resize(s *Store, change func(z *writeback.Sizes)) {
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	z := s.writer.Sizes()
+	change(&z)
+	s.writer.Resize(z)
+}
+
+// step is a step of a pass over a table. The writeback is locked.
+func step(t testing.TB, s *Store, shard int, of *keyspace.Table, cursor uint64) (next uint64, more bool) {
+	t.Helper()
+	next, more, err := s.writer.Step(shard, of, cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next, more
 }

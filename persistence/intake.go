@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -160,12 +161,12 @@ const listedKeys = 1 << 17
 
 // putPages writes the pages of a value that are not written yet, and reports whether it has any.
 func (in *Intake) putPages(v structures.Value) (paged bool) {
-	if s, ok := v.(*text.String); ok && s.Len() >= partString {
+	if s, ok := v.(*text.String); ok && s.Len() >= writeback.PartString {
 		in.err = in.spillRest(s)
 		return true
 	}
 	if in.pager != nil {
-		in.err = in.spillRest(v.(gradual))
+		in.err = in.spillRest(v.(writeback.Gradual))
 		return true
 	}
 	phys := in.phys[in.db]
@@ -325,7 +326,7 @@ func (in *Intake) Close() error {
 		}
 	}
 	in.s.discard.databases(left, max(in.lsn, in.s.journal.Newest()))
-	in.s.materialiser.signal()
+	in.s.writer.Signal()
 	in.s.intake.Store(false)
 	return err
 }

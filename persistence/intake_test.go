@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -70,7 +71,7 @@ func fill(t testing.TB, in *Intake, seed uint64) {
 	in.Begin(1, []byte("long"))
 	put(nil, []byte(strings.Repeat("long", 5000)), 0)
 	in.Begin(1, []byte("huge"))
-	put(nil, []byte(strings.Repeat("huge", partString/2)), farAway)
+	put(nil, []byte(strings.Repeat("huge", writeback.PartString/2)), farAway)
 	for _, n := range []int{3, 3000} {
 		for kind, v := range kindsOfValues(in.HashKeys()) {
 			in.Begin(2, fmt.Appendf(nil, "%s:%d", kind, n))
@@ -106,7 +107,7 @@ func findFilled(t testing.TB, s *Store, seed uint64) error {
 		if b, _, _ := tx.String([]byte("long")); string(b) != strings.Repeat("long", 5000) {
 			fail("long: %d bytes", len(b))
 		}
-		if b, _, _ := tx.String([]byte("huge")); string(b) != strings.Repeat("huge", partString/2) {
+		if b, _, _ := tx.String([]byte("huge")); string(b) != strings.Repeat("huge", writeback.PartString/2) {
 			fail("huge: %d bytes", len(b))
 		}
 		tx.Select(2)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -39,20 +40,20 @@ func (in *Intake) Grown(v structures.Value) error {
 			return nil
 		}
 		in.pager = &intakePager{in: in}
-		p.(gradual).Taint()
+		p.(writeback.Gradual).Taint()
 		p.SetPager(in.pager)
 	}
 	if v.Size() < in.pager.next {
 		return nil
 	}
-	if in.err = in.spill(p.(gradual)); in.err == nil {
+	if in.err = in.spill(p.(writeback.Gradual)); in.err == nil {
 		in.shed(p)
 	}
 	return in.err
 }
 
 // spill writes the changed pages of a value.
-func (in *Intake) spill(v gradual) error {
+func (in *Intake) spill(v writeback.Gradual) error {
 	if in.pager == nil { // a long string, of which nothing was written
 		v.Taint()
 	}
@@ -69,7 +70,7 @@ func (in *Intake) spill(v gradual) error {
 }
 
 // spillRest writes what is left of a value when it is whole: pages that are gone, above all.
-func (in *Intake) spillRest(v gradual) error {
+func (in *Intake) spillRest(v writeback.Gradual) error {
 	if err := in.spill(v); err != nil {
 		return err
 	}
@@ -91,12 +92,12 @@ func (in *Intake) setPage(b *pebble.Batch) func(id uint64, page []byte) {
 }
 
 // portion adds some changed pages of a value to a batch.
-func (in *Intake) portion(b *pebble.Batch, v gradual) (more bool) {
+func (in *Intake) portion(b *pebble.Batch, v writeback.Gradual) (more bool) {
 	visit := in.setPage(b)
 	if t, ok := v.(structures.Tailed); ok && in.pager != nil {
-		return t.Portion(partPages, visit, func(id uint64, tail []byte) { _ = b.Merge(in.pageKey(id), tail, nil) })
+		return t.Portion(writeback.PartPages, visit, func(id uint64, tail []byte) { _ = b.Merge(in.pageKey(id), tail, nil) })
 	}
-	return v.Part(partPages, visit)
+	return v.Part(writeback.PartPages, visit)
 }
 
 // shed has pages leave memory. Those that were used since the last time go only when it is asked again.

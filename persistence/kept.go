@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/tail"
+	"github.com/vigildb/vigil/persistence/writeback"
 )
 
 // The death of the process loses nothing, under any SyncPolicy: the tail has a copy of what
@@ -25,7 +26,7 @@ const (
 	// mostTail is the size of the tail: what may wait for the disk before writers are slowed. Pages that
 	// are in use count as memory: under a small bound on that the tail is one part of tailPart of the bound, and
 	// leastTailBytes at least, which is what a sync may lack.
-	mostTail, leastTailBytes, tailPart = maxPending, 4 << 20, 16
+	mostTail, leastTailBytes, tailPart = writeback.MaxPending, 4 << 20, 16
 )
 
 func (s *Store) tailPath() string { return path.Join(s.opts.Dir, tailName) }

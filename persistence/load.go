@@ -40,9 +40,7 @@ func Start(o Options) (*Store, error) {
 	s.join()
 	s.disk.Init(s.ctx.Done())
 	s.seen.newest = make([]uint64, seenSlots)
-	s.materialiser.wake = make(chan struct{}, 1)
-	s.materialiser.pass.bound, s.materialiser.pass.parts.size = o.BatchBytes, partPages
-	s.materialiser.pass.stage.over, s.materialiser.pass.stage.batch = stageBytes, moveBytes
+	s.initWriter()
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)
@@ -89,7 +87,7 @@ func (s *Store) Load(ctx context.Context) error {
 }
 
 func (s *Store) load(ctx context.Context) error {
-	if err := s.settleStaged(); err != nil {
+	if err := s.writer.Settle(); err != nil {
 		return err
 	}
 	at, err := s.replay(ctx)

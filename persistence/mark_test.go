@@ -63,10 +63,9 @@ func TestReplayPassesOverAllThatAHeadContains(t *testing.T) {
 			pushOne(t, s, "l", "c")
 			pushOne(t, s, "l", "d")
 		})
-		m := &s.materialiser.pass
-		m.Lock()
-		err := errors.Join(s.materialiseShard(ctx, format.ShardOf(s.Hash([]byte("l")))), s.commit())
-		m.Unlock()
+		s.writer.Lock()
+		err := errors.Join(s.writer.WriteShard(ctx, format.ShardOf(s.Hash([]byte("l")))), s.writer.Commit())
+		s.writer.Unlock()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,10 +91,9 @@ func TestMarkFollowsTheDeletionOfWhatWasNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := once(t, func() { all(s, 1, func(tx *Tx) { tx.Delete(key) }) })
-	m := &s.materialiser.pass
-	m.Lock()
-	err := errors.Join(s.materialiseShard(ctx, format.ShardOf(s.Hash(key))), s.commit())
-	m.Unlock()
+	s.writer.Lock()
+	err := errors.Join(s.writer.WriteShard(ctx, format.ShardOf(s.Hash(key))), s.writer.Commit())
+	s.writer.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}

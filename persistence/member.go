@@ -227,8 +227,8 @@ func (m *Member) Commit(entries []grouplog.Entry) error {
 	if m.leads.Load() && !m.pulled {
 		m.s.journal.Signal()
 	}
-	if m.s.log.Bytes() > m.s.journalBound() {
-		m.s.materialiser.signal()
+	if m.s.log.Bytes() > m.s.writer.JournalBound() {
+		m.s.writer.Signal()
 	}
 	return nil
 }

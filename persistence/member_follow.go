@@ -10,7 +10,7 @@ import (
 )
 
 // A follower applies entries with a replayer, as Load does, but while others read, and
-// the materialiser writes. Three things differ. All shards of an entry are locked together,
+// the writeback writes. Three things differ. All shards of an entry are locked together,
 // and its records are numbered before they are unlocked: else a value would be written
 // that says that it contains a record less than it does. A key that is not in memory is
 // read from the disk first: what Load assumes of it, and puts right at the end, would be
@@ -154,6 +154,6 @@ func (s *Store) purgeLater(phys []uint32, lsn uint64) {
 	}
 	if len(flushed) > 0 {
 		s.discard.databases(flushed, lsn)
-		s.materialiser.signal()
+		s.writer.Signal()
 	}
 }

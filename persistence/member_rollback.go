@@ -3,8 +3,6 @@ package persistence
 import (
 	"context"
 	"fmt"
-
-	"github.com/vigildb/vigil/persistence/expiry"
 )
 
 // Values on disk, and what is noted beside them, never contain records that are not
@@ -30,11 +28,11 @@ func (m *Member) rollBack() error {
 // waits for what is under way, and returns what ends it.
 func (s *Store) holdStill() (end func()) {
 	s.sweeper.mu.Lock()
-	s.materialiser.pass.Lock()
+	s.writer.Lock()
 	unlock := s.keyspace.LockAll()
 	return func() {
 		unlock()
-		s.materialiser.pass.Unlock()
+		s.writer.Unlock()
 		s.sweeper.mu.Unlock()
 	}
 }
@@ -62,30 +60,11 @@ func (m *Member) forgetJournal() {
 	m.flying = nil
 }
 
-// forgetPass drops what the materialiser has under way, and what the sweeper has found.
-// What was staged for the batch is removed, or counts and is moved.
+// forgetPass drops what the writeback has under way, and what the sweeper has found.
 func (s *Store) forgetPass() error {
-	p := &s.materialiser.pass
-	if p.batch != nil {
-		if err := p.batch.Close(); err != nil {
-			return err
-		}
-	}
-	if p.parts.batch != nil {
-		if err := p.parts.batch.Close(); err != nil {
-			return err
-		}
-	}
-	p.batch, p.tables, p.marks, p.newest = nil, nil, nil, 0
-	p.parts = parts{size: p.parts.size}
-	p.stage = stage{over: p.stage.over, batch: p.stage.batch}
-	p.expiries, p.listed = expiry.Lists{}, nil
-	s.materialiser.lapped.Store(0)
-	s.materialiser.starved.Store(false)
-	s.materialiser.pressed.Store(false)
 	w := &s.sweeper
 	w.shard, w.db, w.cursor, w.walked, w.next, w.lists = 0, 0, 0, nil, 0, listSweeper{}
-	return s.settleStaged()
+	return s.writer.Forget()
 }
 
 // forgetMemory drops all tables, and what is known of records. All shards are locked.

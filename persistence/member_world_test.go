@@ -59,7 +59,7 @@ type node struct {
 	m        *model                     // of the leader
 	made     []recordAt                 // records of clients that wait
 	position []uint64                   // theirs
-	passes   []chan error               // of the materialiser that are under way
+	passes   []chan error               // of the writeback that are under way
 	told     map[byte]map[string]string // of texts, by the operation that changes them
 
 	mu     sync.Mutex

@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/tail"
+	"github.com/vigildb/vigil/persistence/writeback"
 )
 
 var (
@@ -158,13 +159,13 @@ type Options struct {
 	Policy           Policy
 	Samples          int // keys compared for each one evicted; 0 means 5
 
-	// JournalBound is the size in bytes at which the materialiser starts, of a journal of short records: up to four times
+	// JournalBound is the size in bytes at which the writeback starts, of a journal of short records: up to four times
 	// as much of long ones, which a start replays in the same time;
 	// 0 means 256 MiB.
 	JournalBound int64
 	// SegmentBytes is the length of the files of the log; 0 is 16 MiB, and less in memory and on a small disk.
 	SegmentBytes int64
-	// BatchBytes is the size in bytes at which the materialiser commits what it has
+	// BatchBytes is the size in bytes at which the writeback commits what it has
 	// gathered; 0 means 1 MiB. Tests cut passes into small pieces with it.
 	BatchBytes int
 	// RecentBytes is what the values of some kilobytes that were changed last may take
@@ -177,7 +178,7 @@ type Options struct {
 	// CacheBytes is the size in bytes of Pebble's cache of blocks; 0 means as much as the memory limit
 	// asks for. Tests have so little that every page is read from the disk.
 	CacheBytes int64
-	// IdleAfter is how long no write must come before the materialiser runs
+	// IdleAfter is how long no write must come before the writeback runs
 	// early; 0 means 10 s, negative never.
 	IdleAfter time.Duration
 
@@ -253,7 +254,7 @@ func (o Options) withDefaults() Options {
 		o.RecentBytes = keyspace.RecentBytes
 	}
 	if o.LargeBytes <= 0 {
-		o.LargeBytes = largeBytes
+		o.LargeBytes = writeback.LargeBytes
 	}
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = lsm.CacheBytes(o.bound())

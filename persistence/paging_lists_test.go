@@ -99,8 +99,8 @@ func TestListComesBackByItsHead(t *testing.T) {
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
 		l, ch, _, err := Edit[*list.List](tx, []byte("l"), nil)
-		if err != nil || l.Len() != 400 || s.stats.pageReads.Load() != 0 {
-			t.Errorf("%v, length %d, %d pages read", err, l.Len(), s.stats.pageReads.Load())
+		if err != nil || l.Len() != 400 || s.writer.PageReads.Load() != 0 {
+			t.Errorf("%v, length %d, %d pages read", err, l.Len(), s.writer.PageReads.Load())
 			return
 		}
 		if e, _ := l.Pop(ch, list.Head); !bytes.Equal(e, listElement(0)) {
@@ -109,7 +109,7 @@ func TestListComesBackByItsHead(t *testing.T) {
 		l.Push(ch, list.Tail, []byte("last"))
 		l.Range(-2, -1, func([]byte) {})
 	})
-	if n := s.stats.pageReads.Load(); n != 2 {
+	if n := s.writer.PageReads.Load(); n != 2 {
 		t.Errorf("%d pages were read, want 2", n)
 	}
 	checkAccounts(t, s)

@@ -120,15 +120,15 @@ func TestSetComesBackByItsHead(t *testing.T) {
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
 		v, ch, _, err := Edit[*set.Set](tx, []byte("s"), nil)
-		if err != nil || v.Len() != 3000 || s.stats.pageReads.Load() != 0 {
-			t.Errorf("%v, length %d, %d pages read", err, v.Len(), s.stats.pageReads.Load())
+		if err != nil || v.Len() != 3000 || s.writer.PageReads.Load() != 0 {
+			t.Errorf("%v, length %d, %d pages read", err, v.Len(), s.writer.PageReads.Load())
 			return
 		}
 		if !v.Has(setMember(1501)) || !v.Remove(ch, setMember(1501)) || !v.Add(ch, []byte("17")) {
 			t.Error("a member is missing, or one is there that is not")
 		}
 	})
-	if n := s.stats.pageReads.Load(); n != 2 {
+	if n := s.writer.PageReads.Load(); n != 2 {
 		t.Errorf("%d pages were read, want the runs of two integers", n)
 	}
 	checkAccounts(t, s)

@@ -120,8 +120,8 @@ func TestStreamComesBackByItsHead(t *testing.T) {
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
 		v, ch, _, err := Edit[*stream.Stream](tx, []byte("s"), nil)
-		if err != nil || v.Len() != 1000 || s.stats.pageReads.Load() != 1 {
-			t.Errorf("%v, length %d, %d pages read; want the last page", err, v.Len(), s.stats.pageReads.Load())
+		if err != nil || v.Len() != 1000 || s.writer.PageReads.Load() != 1 {
+			t.Errorf("%v, length %d, %d pages read; want the last page", err, v.Len(), s.writer.PageReads.Load())
 			return
 		}
 		addStreamEntries(v, ch, 1)
@@ -130,11 +130,11 @@ func TestStreamComesBackByItsHead(t *testing.T) {
 		if n, _ := g.Lag(); g.Pending() != 110 || n != 801 || v.First().Seq != 201 {
 			t.Errorf("%d pending, lag %d, first %v", g.Pending(), n, v.First())
 		}
-		if g.Ack(ch, []stream.ID{{Seq: 7}}) != 1 || s.stats.pageReads.Load() != 1 {
-			t.Errorf("%d pages were read, want the last one only", s.stats.pageReads.Load())
+		if g.Ack(ch, []stream.ID{{Seq: 7}}) != 1 || s.writer.PageReads.Load() != 1 {
+			t.Errorf("%d pages were read, want the last one only", s.writer.PageReads.Load())
 		}
-		if n := g.Deliver(ch, g.Consumer([]byte("c")), 20, 1, false, nil); n != 20 || s.stats.pageReads.Load() != 2 {
-			t.Errorf("%d delivered, %d pages read", n, s.stats.pageReads.Load())
+		if n := g.Deliver(ch, g.Consumer([]byte("c")), 20, 1, false, nil); n != 20 || s.writer.PageReads.Load() != 2 {
+			t.Errorf("%d delivered, %d pages read", n, s.writer.PageReads.Load())
 		}
 	})
 	checkAccounts(t, s)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/thrift"
@@ -30,14 +32,11 @@ func indexPages(t *testing.T) {
 
 // shedEverything has all pages leave memory that the disk has.
 func shedEverything(s *Store) {
-	s.paging.mu.Lock()
-	pagers := append([]*pager(nil), s.paging.pagers...)
-	s.paging.mu.Unlock()
-	for _, p := range pagers {
+	eachLarge(s, func(o *keyspace.Object) {
 		for range 3 {
-			s.shed(p, 1<<30)
+			writeback.PagerOf(o).Evict(1 << 30)
 		}
-	}
+	})
 }
 
 // onDiskOnly has all pages leave memory.
@@ -124,15 +123,15 @@ func TestLargeValuesThatAreGoneAreForgotten(t *testing.T) {
 			tx.Rename([]byte("h"), []byte("other"))
 			tx.Rename([]byte("other"), []byte("h"))
 		})
-		if n := s.paging.len(); n != 1 {
+		if n := s.writer.Large().Values; n != 1 {
 			t.Errorf("%d values are known, want the hash", n)
 		}
 		all(s, 1, remove)
 		s.discard.drain(s)
-		for limit := time.After(10 * time.Second); s.paging.len() > 0; runtime.Gosched() {
+		for limit := time.After(10 * time.Second); s.writer.Large().Values > 0; runtime.Gosched() {
 			select {
 			case <-limit:
-				t.Fatalf("%s: %d values are known", name, s.paging.len())
+				t.Fatalf("%s: %d values are known", name, s.writer.Large().Values)
 			default:
 			}
 		}
@@ -212,7 +211,7 @@ func TestLargeValueKeepsToTheBound(t *testing.T) {
 			}
 		})
 		s.MakeRoom()
-		if s.materialiser.pressed.Load() || s.materialiser.starved.Load() {
+		if s.writer.Asked() {
 			materialise(t, s)
 			s.MakeRoom()
 		}

@@ -108,8 +108,8 @@ func TestSortedSetComesBackByItsHead(t *testing.T) {
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
 		z, ch, _, err := Edit[*zset.Set](tx, []byte("z"), nil)
-		if err != nil || z.Len() != 400 || s.stats.pageReads.Load() != 0 {
-			t.Errorf("%v, length %d, %d pages read", err, z.Len(), s.stats.pageReads.Load())
+		if err != nil || z.Len() != 400 || s.writer.PageReads.Load() != 0 {
+			t.Errorf("%v, length %d, %d pages read", err, z.Len(), s.writer.PageReads.Load())
 			return
 		}
 		z.Pop(ch, zset.Least, 1, func(member []byte, _ float64) {
@@ -118,7 +118,7 @@ func TestSortedSetComesBackByItsHead(t *testing.T) {
 			}
 		})
 	})
-	if n := s.stats.pageReads.Load(); n != 2 {
+	if n := s.writer.PageReads.Load(); n != 2 {
 		t.Errorf("%d pages were read, want a leaf and a section", n)
 	}
 	checkAccounts(t, s)

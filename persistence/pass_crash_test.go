@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -35,7 +36,7 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 	states := map[uint64]*model{0: m.clone()}
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Databases: modelDBs, Seed: seed, IdleAfter: -1,
 		Sync: SyncPolicy(seed % 3), LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed)})
-	s.materialiser.pass.bound = 1
+	resize(s, func(z *writeback.Sizes) { z.Batch = 1 })
 	change := func() {
 		m.now += int64(r.IntN(3))
 		m.expire()
@@ -100,16 +101,15 @@ func (c changing) Err() error {
 // calls change.
 func passWhile(t testing.TB, s *Store, shards int, change func()) {
 	t.Helper()
-	m := &s.materialiser.pass
-	m.Lock()
-	defer m.Unlock()
+	s.writer.Lock()
+	defer s.writer.Unlock()
 	cut := s.journal.Cut()
 	err := s.purge()
 	for i := 0; i < shards && err == nil; i++ {
-		err = s.materialiseShard(changing{t.Context(), change}, i)
+		err = s.writer.WriteShard(changing{t.Context(), change}, i)
 	}
 	if err == nil {
-		err = s.commit()
+		err = s.writer.Commit()
 	}
 	if err == nil && shards == format.ShardCount {
 		err = s.trim(cut)

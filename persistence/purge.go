@@ -53,9 +53,8 @@ func (s *Store) purgeFlushed() error {
 	if phys, _ := s.discard.flushed(); len(phys) == 0 {
 		return nil
 	}
-	m := &s.materialiser.pass
-	m.Lock()
-	defer m.Unlock()
+	s.writer.Lock()
+	defer s.writer.Unlock()
 	return s.purge()
 }
 
@@ -66,7 +65,7 @@ func (s *Store) purge() error {
 	if s.keyspace.Tear.Torn() {
 		return keyspace.ErrTorn // the batch may be what a pass left that ended for this
 	}
-	if err := s.commit(); err != nil { // what is under way may be of a flushed database
+	if err := s.writer.Commit(); err != nil { // what is under way may be of a flushed database
 		return err
 	}
 	phys, lsn := s.discard.flushed()
@@ -104,7 +103,7 @@ func (s *Store) purgeRange(r physRange, lsn uint64) error {
 	if b.Empty() {
 		return b.Close()
 	}
-	if err := errors.Join(s.reach(b, lsn), s.member.rest(b)); err != nil {
+	if err := s.seal(b, lsn); err != nil {
 		return errors.Join(err, b.Close())
 	}
 	if err := s.disk.Apply(b, pebble.Sync); err != nil {

@@ -174,15 +174,14 @@ func TestRecoveryRefusesWhatTruncationCannotMend(t *testing.T) {
 // landShards writes the values of n shards to the object store, as a pass does that is cut short.
 func landShards(t *testing.T, s *Store, first, n int) {
 	t.Helper()
-	m := &s.materialiser.pass
-	m.Lock()
-	defer m.Unlock()
+	s.writer.Lock()
+	defer s.writer.Unlock()
 	for i := range n {
-		if err := s.materialiseShard(t.Context(), first+i); err != nil {
+		if err := s.writer.WriteShard(t.Context(), first+i); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := s.commit(); err != nil {
+	if err := s.writer.Commit(); err != nil {
 		t.Error(err)
 	}
 }

@@ -24,7 +24,7 @@ import (
 // and everything behind is in the journal too. Whether the disk has such a key
 // must be known all the same, for the counts; that is found out at the end, in the
 // order of the disk (reconcile.go). A record is passed over where the heads are
-// known to contain it, by the marks of the materialiser (mark.go).
+// known to contain it, by the marks of the writeback (package writeback).
 type replay struct {
 	s         *Store
 	db        map[uint32]int // logical by physical database

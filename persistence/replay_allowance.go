@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/writeback"
 )
 
 // A replay keeps to the bound on memory. The journal may hold many times more than fits:
@@ -12,7 +13,7 @@ import (
 // lowered since, or be a new one. So when memory is full, the shard at hand is written and
 // leaves it, by the goroutine that has the shard, and the replay goes on.
 //
-// That is what the materialiser does at other times, with three differences. The newest
+// That is what the writeback does at other times, with three differences. The newest
 // record that a value contains is that of its shard, not of the journal: shards are at
 // different records within a window. Nothing has to be on the device, as the journal stays
 // as it is until all is replayed; so a start that is killed amid this has done no harm, and
@@ -44,7 +45,7 @@ func newAllowance(bound int64) allowance {
 	if bound == 0 {
 		return allowance{window: windowBytes, ahead: true}
 	}
-	bound = max(bound, spillFloor)
+	bound = max(bound, writeback.Floor)
 	window := int(min(max(bound/roomWindows, leastWindowBytes), windowBytes))
 	return allowance{bound: bound - bound/8, grain: bound / roomGrain, window: window, ahead: window == windowBytes}
 }
@@ -75,18 +76,17 @@ func (w *replayer) hasRoom() bool {
 // shard contains the records up to lsn, whole ones.
 func (w *replayer) makeRoom(lsn uint64) error {
 	s, sh := w.replay.s, &w.replay.s.keyspace.Shard[w.shard]
-	m := &s.materialiser.pass
-	m.Lock()
-	defer m.Unlock()
+	s.writer.Lock()
+	defer s.writer.Unlock()
 	w.replay.allowance.used = true
 	s.durable.Advance(w.replay.last.LSN) // the journal that is replayed was written before
 	if err := w.reconcileTables(); err != nil {
 		return err
 	}
 	sh.Contains = lsn
-	err := s.materialiseShard(context.Background(), w.shard)
+	err := s.writer.WriteShard(context.Background(), w.shard)
 	if err == nil {
-		err = s.commit() // at once: what is under way would be taken for missing by reconcileTables
+		err = s.writer.Commit() // at once: what is under way would be taken for missing by reconcileTables
 	}
 	if err != nil {
 		return fmt.Errorf("make room: %w", err)
@@ -128,7 +128,7 @@ func (w *replayer) evictClean(t *keyspace.Table, of pages) {
 		}
 		if o := t.Object(meta); of == pagesOnly && o != nil && o.Pager != nil {
 			for range 2 { // the first time pages may all have been used
-				pagerOf(o).shed(o.Size)
+				writeback.PagerOf(o).Evict(o.Size)
 			}
 			i++
 			continue
@@ -138,12 +138,4 @@ func (w *replayer) evictClean(t *keyspace.Table, of pages) {
 		}
 		t.Spill(i) // another slot may have moved here
 	}
-}
-
-// contained is the newest record that a shard contains. The lock of the shard is held.
-func (s *Store) contained(shard int) uint64 {
-	if lsn := s.keyspace.Shard[shard].Contains; lsn != 0 {
-		return lsn
-	}
-	return s.journal.Newest()
 }

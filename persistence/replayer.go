@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/prefetch"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -203,7 +204,7 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 		if err := args.Done(); err != nil {
 			return err
 		}
-		if w.own && len(value) > largeBytes {
+		if w.own && len(value) > writeback.LargeBytes {
 			tx.setLong(t, i, w.hash, w.key, slices.Clip(value), expire) // else it would be in memory twice
 		} else {
 			tx.setString(t, i, w.hash, w.key, value, expire)
@@ -266,7 +267,7 @@ func (w *replayer) change(i int, live bool, op byte, args *structures.Args) erro
 		return err
 	}
 	w.t.Resized(o)
-	w.tx.s.enlarge(w.t, o, w.hash)
+	w.tx.s.writer.Enlarge(w.t, o, w.hash)
 	w.tx.loosen(w.t, o, w.hash, w.t.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
 	w.t.SetMeta(i, w.t.Meta(i)|keyspace.Dirty)
 	return nil
@@ -303,7 +304,7 @@ func (w *replayer) restore(i int, args *structures.Args) error {
 	}
 	o := &keyspace.Object{Key: append([]byte(nil), w.key...), Value: v, Expire: expire, Whole: true}
 	at := w.tx.place(w.t, i, w.hash, o)
-	w.tx.s.enlarge(w.t, o, w.hash)
+	w.tx.s.writer.Enlarge(w.t, o, w.hash)
 	w.t.SetMeta(at, w.t.Meta(at)|keyspace.Dirty)
 	if i < 0 {
 		w.assume()

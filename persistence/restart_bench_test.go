@@ -31,16 +31,15 @@ func abandon(t testing.TB, s *Store) {
 // passUpTo materialises the first n shards and leaves the pass there.
 func passUpTo(t testing.TB, s *Store, n int) {
 	t.Helper()
-	m := &s.materialiser.pass
-	m.Lock()
-	defer m.Unlock()
+	s.writer.Lock()
+	defer s.writer.Unlock()
 	s.journal.Cut()
 	for i := range n {
-		if err := s.materialiseShard(t.Context(), i); err != nil {
+		if err := s.writer.WriteShard(t.Context(), i); err != nil {
 			t.Fatalf("materialise shard %d: %v", i, err)
 		}
 	}
-	if err := s.commit(); err != nil {
+	if err := s.writer.Commit(); err != nil {
 		t.Fatalf("commit: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -32,13 +33,13 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 		fs := vfs.NewMem()
 		o := Options{FS: fs, IdleAfter: -1}
 		s := openMemory(t, o)
-		s.materialiser.pass.bound = 1
+		resize(s, func(z *writeback.Sizes) { z.Batch = 1 })
 		setKeys(s, 0, keys, []byte("v"))
 		passUpTo(t, s, r.IntN(format.ShardCount))
 		for range 3 {
 			abandon(t, s)
 			s = openMemory(t, o)
-			s.materialiser.pass.bound = 1
+			resize(s, func(z *writeback.Sizes) { z.Batch = 1 })
 			if n := s.stats.faults.Load(); n > c.most {
 				t.Errorf("%s: %d keys were looked up, want at most %d", c.name, n, c.most)
 			}

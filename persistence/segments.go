@@ -98,7 +98,7 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	if err := s.loadMarks(); err != nil {
 		return err
 	}
-	reached := max(s.materialiser.pass.reached, s.mapping.Trimmed.LSN, s.mapping.Mapped)
+	reached := max(s.reached, s.mapping.Trimmed.LSN, s.mapping.Mapped)
 	if end.LSN = max(end.LSN, s.mapping.Trimmed.LSN); end.LSN < reached {
 		return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset,
 			Reason: fmt.Sprintf("%s; it cannot be cut off behind record %d, as values hold changes up to record %d", d.Reason, end.LSN, reached)}
@@ -136,7 +136,7 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	if err := errors.Join(b.Set(format.AppendMetaKey(nil), meta.Append(nil), nil), s.disk.Apply(b, pebble.Sync)); err != nil {
 		return err
 	}
-	s.mapping.Segment, s.materialiser.pass.segment = 0, 0
+	s.mapping.Segment, s.segment = 0, 0
 	return nil
 }
 

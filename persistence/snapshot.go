@@ -134,15 +134,14 @@ func (s *Store) Reload() error {
 	if err := s.Materialise(ctx); err != nil {
 		return err
 	}
-	m := &s.materialiser.pass
-	m.Lock()
+	s.writer.Lock()
 	unlock := s.keyspace.LockAll()
 	err := keyspace.ErrTorn
 	if !s.keyspace.Tear.Torn() {
 		err = s.forgetLocked()
 	}
 	unlock()
-	m.Unlock()
+	s.writer.Unlock()
 	if err != nil {
 		return err
 	}
@@ -155,23 +154,9 @@ func (s *Store) Reload() error {
 // forgetLocked writes what is still dirty and drops all tables. All shards and
 // the pass are locked.
 func (s *Store) forgetLocked() error {
-	s.openBatch()
-	for i := range s.keyspace.Shard {
-		for _, t := range s.keyspace.Shard[i].Tables {
-			if t == nil {
-				continue
-			}
-			cursor, more := uint64(i)<<56, true
-			for more {
-				cursor, more = s.encodeSome(i, t, cursor)
-				s.joinParts()
-			}
-		}
-	}
-	if err := s.commitBatch(); err != nil {
+	if err := s.writer.WriteLocked(); err != nil {
 		return err
 	}
-	s.materialiser.pass.tables = s.materialiser.pass.tables[:0]
 	for i := range s.keyspace.Shard {
 		sh := &s.keyspace.Shard[i]
 		for db, t := range sh.Tables {

@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/stream"
@@ -261,18 +262,13 @@ func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 			return fields
 		}
 		fill("first")
-		m := &s.materialiser.pass
-		m.Lock()
+		s.writer.Lock()
 		shard := format.ShardOf(s.Hash([]byte("h")))
 		sh := &s.keyspace.Shard[shard]
 		want, gone := map[string]string(nil), false
 		for cursor, more := uint64(shard)<<56, true; more; {
-			s.openBatch()
-			sh.Mu.Lock()
-			cursor, more = s.encodeSome(shard, sh.Tables[0], cursor)
-			s.keyspace.UnlockShard(sh)
-			s.joinParts()
-			if gone || !m.stage.used {
+			cursor, more = step(t, s, shard, sh.Tables[0], cursor)
+			if gone || !s.writer.State().Staged {
 				continue
 			}
 			// A disk that fails from here on takes nothing of it away.
@@ -285,10 +281,10 @@ func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 				all(s, 1, func(tx *Tx) { tx.Delete([]byte("h")) })
 			}
 		}
-		if err := s.commit(); err != nil || !gone {
+		if err := s.writer.Commit(); err != nil || !gone {
 			t.Fatalf("commit: %v, pages were staged: %v", err, gone)
 		}
-		m.Unlock()
+		s.writer.Unlock()
 		closeStore(t, s)
 		if r := checkStore(t, fs, "db"); !r.Sound() {
 			t.Errorf("replaced %v: %v", replaced, r.Damage)
@@ -308,9 +304,8 @@ func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
 	for _, staged := range []bool{false, true} {
 		mem := disktest.New()
 		s := openMemory(t, Options{FS: mem, LargeBytes: 1, IdleAfter: -1})
-		m := &s.materialiser.pass
 		if stageParts(s); !staged {
-			m.stage.over = 1 << 30
+			resize(s, func(z *writeback.Sizes) { z.Stage = 1 << 30 })
 		}
 		change := func(n int) {
 			all(s, 1, func(tx *Tx) {
@@ -326,24 +321,20 @@ func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
 		change(10)
 		materialise(t, s)
 		change(11)
-		m.Lock()
+		s.writer.Lock()
 		shard := format.ShardOf(s.Hash([]byte("h")))
 		sh := &s.keyspace.Shard[shard]
 		table := sh.Tables[0]
 		for cursor, more, holds := uint64(shard)<<56, true, 0; more; holds++ {
-			s.openBatch()
-			sh.Mu.Lock()
-			cursor, more = s.encodeSome(shard, table, cursor)
-			s.keyspace.UnlockShard(sh)
-			s.joinParts()
+			cursor, more = step(t, s, shard, table, cursor)
 			if holds == 3 {
 				all(s, 1, func(tx *Tx) { tx.Flush(0) })
 			}
 		}
-		if err := s.commit(); err != nil {
+		if err := s.writer.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		m.Unlock()
+		s.writer.Unlock()
 		fs := mem.CrashClone(vfs.CrashCloneCfg{}) // the end of a store in order leaves nothing to replay
 		closeStore(t, s)
 		s = openMemory(t, Options{FS: fs, IdleAfter: -1})
@@ -397,7 +388,7 @@ func failStaging(t *testing.T, fault diskFault, part, k int) (taken bool) {
 	s := openMemory(t, Options{FS: disk, LargeBytes: 1, IdleAfter: -1, Background: p.run})
 	stageParts(s)
 	if part == 0 {
-		s.materialiser.pass.parts.size = 3 // the last ones go with the head
+		resize(s, func(z *writeback.Sizes) { z.Part = 3 }) // the last ones go with the head
 	}
 	want := map[string]string{}
 	change := func(value, from, to int) {
@@ -411,20 +402,15 @@ func failStaging(t *testing.T, fault diskFault, part, k int) (taken bool) {
 		})
 	}
 	change(0, 0, 600)
-	m := &s.materialiser.pass
-	m.Lock()
+	s.writer.Lock()
 	shard := format.ShardOf(s.Hash([]byte("h")))
 	sh := &s.keyspace.Shard[shard]
 	for cursor, more, holds := uint64(shard)<<56, true, 1; more; holds++ {
-		s.openBatch()
-		sh.Mu.Lock()
-		cursor, more = s.encodeSome(shard, sh.Tables[0], cursor)
-		s.keyspace.UnlockShard(sh)
 		if holds == part {
 			disk.arm(1)
 		}
-		s.joinParts()
-		taken = taken || m.stage.off
+		cursor, more = step(t, s, shard, sh.Tables[0], cursor)
+		taken = taken || s.writer.State().Taken
 		if holds%5 == 0 && holds <= 20 {
 			change(holds, 0, 600)
 		}
@@ -435,8 +421,8 @@ func failStaging(t *testing.T, fault diskFault, part, k int) (taken bool) {
 	if part == 0 {
 		disk.arm(k)
 	}
-	err := s.commit()
-	m.Unlock()
+	err := s.writer.Commit()
+	s.writer.Unlock()
 	stored := func(when string) {
 		clone := mem.CrashClone(vfs.CrashCloneCfg{})
 		if r := checkStore(t, clone, "db"); !r.Sound() {

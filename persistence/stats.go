@@ -9,8 +9,8 @@ import (
 
 // counters only grow.
 type counters struct {
-	faults, expired, expiredFields, evicted, spilled, materialised, pageReads, leftBehind atomic.Int64
-	expiryLooked, expiryCapped                                                            atomic.Int64
+	faults, expired, expiredFields, evicted, spilled, leftBehind atomic.Int64
+	expiryLooked, expiryCapped                                   atomic.Int64
 }
 
 // Stats are numbers for INFO.
@@ -85,7 +85,7 @@ func (s *Store) Stats() Stats {
 	st := s.Counters()
 	st.LSN, st.Synced, st.Trimmed = s.journal.Newest(), s.Synced(), s.trimmed.Load()
 	st.JournalBytes, st.PendingBytes, st.Memory = s.log.Bytes(), s.journal.Backlog(), s.Memory()
-	st.JournalBound = s.journalBound()
+	st.JournalBound = s.writer.JournalBound()
 	s.tally.bring(s, &st)
 	return st
 }
@@ -94,7 +94,7 @@ func (s *Store) Stats() Stats {
 func (s *Store) Counters() Stats {
 	c := &s.stats
 	return Stats{
-		Materialised: c.materialised.Load(), Faults: c.faults.Load(), PageReads: c.pageReads.Load(),
+		Materialised: s.writer.Values.Load(), Faults: c.faults.Load(), PageReads: s.writer.PageReads.Load(),
 		Expired: c.expired.Load(), ExpiredFields: c.expiredFields.Load(),
 		ExpiryLooked: c.expiryLooked.Load(), ExpiryCapped: c.expiryCapped.Load(),
 		Evicted: c.evicted.Load(), Spilled: c.spilled.Load(), LeftBehind: c.leftBehind.Load(),

@@ -20,6 +20,7 @@ import (
 	"github.com/vigildb/vigil/persistence/reserve"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/persistence/wal"
+	"github.com/vigildb/vigil/persistence/writeback"
 )
 
 // Store is an open keyspace. Its methods are safe for concurrent use.
@@ -43,8 +44,6 @@ type Store struct {
 	marks           [format.ShardCount]uint64 // found by Start, for the replay
 	replayAllowance allowance                 // of Load
 
-	large     atomic.Int64 // of these, of values with a pager
-	paging    paging
 	maxMemory atomic.Int64
 	bound     atomic.Int64 // what keys and values may take as far as the store decides; 0: no bound
 	policy    atomic.Int32
@@ -77,10 +76,12 @@ type Store struct {
 	frozen     atomic.Bool // a copy is open
 	reserve    reserve.Reserve
 
-	materialiser materialiser
-	warmer       warming
-	sweeper      sweeper
-	expiries     expiry.Clock
+	writer   writeback.Writer
+	segment  uint64 // with which the log begins; guarded by the lock of writer
+	reached  uint64 // newest record that anything in Pebble may hold; guarded by the lock of writer
+	warmer   warming
+	sweeper  sweeper
+	expiries expiry.Clock
 
 	// Background goroutines end when ctx does; Close waits for them.
 	ctx    context.Context
@@ -98,7 +99,7 @@ func (s *Store) loadMeta() (err error) {
 	}
 	s.keys = format.DeriveKeys(s.mapping.Secret)
 	s.trimmed.Store(s.mapping.Trimmed.LSN)
-	s.materialiser.pass.segment = s.mapping.Segment
+	s.segment = s.mapping.Segment
 	return nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/set"
@@ -108,14 +108,9 @@ func TestPassWritesWhatPagesGained(t *testing.T) {
 			for i := range 20 {
 				all(s, 1, func(tx *Tx) { v.add(tx, i) })
 			}
-			s.paging.mu.Lock()
-			p := s.paging.pagers[0]
-			s.paging.mu.Unlock()
-			sh := &s.keyspace.Shard[format.ShardOf(p.hash)]
-			sh.Mu.Lock()
-			defer sh.Mu.Unlock()
-			tailed := p.o.Value.(structures.Tailed)
-			tailed.Portion(1, func(uint64, []byte) { wholes++ }, func(uint64, []byte) { tails++ })
+			eachLarge(s, func(o *keyspace.Object) {
+				o.Value.(structures.Tailed).Portion(1, func(uint64, []byte) { wholes++ }, func(uint64, []byte) { tails++ })
+			})
 			if tails == 0 || wholes > tails {
 				t.Errorf("%d pages and %d tails were written", wholes, tails)
 			}

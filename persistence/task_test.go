@@ -28,14 +28,14 @@ func TestStoreDoesNothingBehindTheBackOfItsDriver(t *testing.T) {
 		}
 		// A pass waits for the journal, and is waited for.
 		set("b")
-		s.materialiser.starved.Store(true)
+		s.writer.Starve()
 		passed := make(chan struct{})
 		go func() {
 			tasks["materialise"].Step(true)
 			close(passed)
 		}()
 		synctest.Wait()
-		if got := s.stats.materialised.Load(); s.trimmed.Load() != 0 || got == 0 {
+		if got := s.writer.Values.Load(); s.trimmed.Load() != 0 || got == 0 {
 			t.Fatalf("encoded %d values, trimmed up to %d, without the journal", got, s.trimmed.Load())
 		}
 		set("c")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -57,8 +58,8 @@ type Tx struct {
 	flushed  []uint32         // physical databases that lost their name in rec
 	open     []*keyspace.Edit // edits since the last Commit
 	spare    []*keyspace.Edit
-	paged    []*pager      // large values that this uses
-	loose    []looseObject // values that may rest as records when this ends
+	paged    []*writeback.Pager // large values that this uses
+	loose    []looseObject      // values that may rest as records when this ends
 	err      error
 
 	follows bool // the store is a member that does not lead
@@ -201,7 +202,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 	if len(tx.flushed) > 0 {
 		tx.s.discard.databases(tx.flushed, lsn)
 		tx.flushed = tx.flushed[:0]
-		tx.s.materialiser.signal()
+		tx.s.writer.Signal()
 	}
 	tx.rec.Reset(maxKeptRecord)
 	if !changed {

@@ -302,7 +302,7 @@ func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expir
 		o.Expire = expire
 	}
 	if o.Pager != nil {
-		pagerOf(o).use(tx)
+		tx.use(o)
 	}
 	if s, ok := o.Value.(*text.String); ok {
 		return structures.KindString, append(dst, s.Bytes()...), o.Expire, true

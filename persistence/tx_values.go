@@ -182,7 +182,7 @@ func (tx *Tx) settle(e *keyspace.Edit) (removed bool) {
 		e.Table.Erase(i)
 		return true
 	}
-	tx.s.enlarge(e.Table, o, e.Hash)
+	tx.s.writer.Enlarge(e.Table, o, e.Hash)
 	e.Table.SetMeta(i, e.Table.Meta(i)|keyspace.Dirty)
 	tx.loosen(e.Table, o, e.Hash, e.Table.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
 	return false
@@ -239,7 +239,7 @@ func (tx *Tx) replace(t *keyspace.Table, i int, hash uint64, key []byte, p Prepa
 	tx.recordWhole(t, key, p, expire)
 	o := &keyspace.Object{Key: append([]byte(nil), key...), Value: p.value, Expire: expire, Whole: true}
 	i = tx.place(t, i, hash, o)
-	tx.s.enlarge(t, o, hash)
+	tx.s.writer.Enlarge(t, o, hash)
 	t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 	tx.note(key)
 }

@@ -34,7 +34,7 @@ func (s *Store) upgrade() error {
 	meta := s.mapping
 	meta.Pebble = false
 	b := s.disk.DB.NewBatch()
-	s.materialiser.pass.reached = last.LSN
+	s.reached = last.LSN
 	err = errors.Join(
 		b.Set(format.AppendMetaKey(nil), meta.Append(nil), nil),
 		b.DeleteRange(format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal), nil),

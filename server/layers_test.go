@@ -50,7 +50,7 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/expiry persistence/fence persistence/format persistence/grouplog persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/prefetch persistence/reserve persistence/slab persistence/snapshot persistence/storelog persistence/tail persistence/wal structures structures/text structures/types
+	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/expiry persistence/fence persistence/format persistence/grouplog persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/prefetch persistence/reserve persistence/slab persistence/snapshot persistence/storelog persistence/tail persistence/wal persistence/writeback structures structures/text structures/types
 	persistence/catalog:    persistence/format structures
 	persistence/check:      persistence/chunklog persistence/fence persistence/format persistence/grouplog persistence/journal persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/wal structures
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
@@ -69,6 +69,7 @@ const rooms = `
 	persistence/storelog:   persistence/format persistence/log
 	persistence/tail:
 	persistence/wal:        persistence/fence persistence/format structures
+	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
 	server/certs:
 	server/cluster:         persistence persistence/grouplog persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport

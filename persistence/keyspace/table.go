@@ -13,7 +13,7 @@ import (
 // is its hash scaled to the capacity, a slot lies at or behind its home with no
 // gap between, and slots never wrap around the end. Three things follow. Growing
 // copies 16-byte slots in order and hashes nothing. SCAN is a walk by hash that
-// growth does not disturb. And the materialiser meets keys in the order in which
+// growth does not disturb. And the writeback meets keys in the order in which
 // they lie on disk.
 type slot struct {
 	hash uint64

@@ -1,4 +1,4 @@
-package persistence
+package writeback
 
 import (
 	"errors"
@@ -32,22 +32,22 @@ const (
 
 // batchUnderWay makes what is held that of the batch under way: what belongs to an earlier
 // one is on disk.
-func (p *pager) batchUnderWay() *held {
-	if n := p.s.materialiser.commits.Load(); p.held.batch != n {
+func (p *Pager) batchUnderWay() *held {
+	if n := p.w.commits.Load(); p.held.batch != n {
 		p.held = held{batch: n}
 	}
 	return &p.held
 }
 
 // holdAll holds all pages if the batch under way may have some of them.
-func (p *pager) holdAll() {
+func (p *Pager) holdAll() {
 	if p.t.InBatch(p.hash) {
 		p.batchUnderWay().all = true
 	}
 }
 
 // hold holds a page that was encoded. Values without a pager have no pages on disk only.
-func (p *pager) hold(id uint64) {
+func (p *Pager) hold(id uint64) {
 	if p == nil {
 		return
 	}
@@ -60,14 +60,14 @@ func (p *pager) hold(id uint64) {
 
 // holdTail holds a page of which a tail was encoded. If the page is held, the batch has it or
 // another tail: pages that are staged were freed.
-func (p *pager) holdTail(id uint64) {
+func (p *Pager) holdTail(id uint64) {
 	_, held := p.batchUnderWay().pages[id]
 	p.hold(id)
 	p.held.pages[id] = hold(held)
 }
 
 // free has pages leave memory that are staged.
-func (p *pager) free(staged []uint64) {
+func (p *Pager) free(staged []uint64) {
 	if p == nil {
 		return
 	}
@@ -80,7 +80,7 @@ func (p *pager) free(staged []uint64) {
 }
 
 // Held implements structures.Pager.
-func (p *pager) Held(id uint64) bool {
+func (p *Pager) Held(id uint64) bool {
 	if !p.t.InBatch(p.hash) {
 		return false
 	}
@@ -91,18 +91,18 @@ func (p *pager) Held(id uint64) bool {
 
 // staged reports that pages of the value may be staged, and are newer there than in their
 // places.
-func (p *pager) staged() bool { return p.s.materialiser.staging.Load() && p.t.InBatch(p.hash) }
+func (p *Pager) staged() bool { return p.w.staging.Load() && p.t.InBatch(p.hash) }
 
 // readStaged reads a page if it is staged; else the error is pebble.ErrNotFound.
-func (p *pager) readStaged(pageKey []byte, use func(page []byte) error) error {
+func (p *Pager) readStaged(pageKey []byte, use func(page []byte) error) error {
 	stagedKey := format.Restage(nil, pageKey)
-	b, closer, err := p.s.disk.DB.Get(stagedKey)
+	b, closer, err := p.w.disk.DB.Get(stagedKey)
 	if err != nil {
 		return err
 	}
 	switch {
 	case !format.IsStaged(b) || b[0] == format.StagedGone:
-		err = fmt.Errorf("staged page of %d bytes is gone: %w", len(b), ErrCorrupt)
+		err = fmt.Errorf("staged page of %d bytes is gone: %w", len(b), format.ErrCorrupt)
 	case b[0] == format.StagedPage:
 		err = use(b[1:])
 	default:
@@ -112,8 +112,8 @@ func (p *pager) readStaged(pageKey []byte, use func(page []byte) error) error {
 }
 
 // readTailed reads a page of which tails are staged, unless they were moved meanwhile.
-func (p *pager) readTailed(pageKey, stagedKey []byte, use func(page []byte) error) error {
-	now := p.s.disk.DB.NewSnapshot()
+func (p *Pager) readTailed(pageKey, stagedKey []byte, use func(page []byte) error) error {
+	now := p.w.disk.DB.NewSnapshot()
 	defer now.Close()
 	b, closer, err := now.Get(pageKey)
 	if err != nil {
@@ -133,17 +133,16 @@ func (p *pager) readTailed(pageKey, stagedKey []byte, use func(page []byte) erro
 	return use(page)
 }
 
-// shedStaged has pages of the value that is being encoded leave memory, if large values
-// take too much of it, after some of them were staged.
-func (s *Store) shedStaged() {
-	p := s.materialiser.pass.parts.of
-	bound := s.spillBound()
-	if p == nil || bound == 0 || len(s.materialiser.pass.parts.staged) == 0 {
+// evictStaged evicts pages of the value that is being encoded, if large values
+// take too much memory, after some of them were staged.
+func (w *Writer) evictStaged() {
+	p := w.pass.parts.of
+	if p == nil || len(w.pass.parts.staged) == 0 {
 		return
 	}
-	s.paging.futile.Store(false)
-	for want := s.excess(bound); want > 0; {
-		freed, _ := s.shed(p, int(min(want, shedBytes)))
+	w.pagers.futile.Store(false)
+	for want := w.excess(); want > 0; {
+		freed, _ := w.evict(p, int(min(want, EvictBytes)))
 		if freed == 0 {
 			return
 		}

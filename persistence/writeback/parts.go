@@ -1,4 +1,4 @@
-package persistence
+package writeback
 
 import (
 	"encoding/binary"
@@ -30,16 +30,15 @@ type parts struct {
 	open  bool          // a value lacks parts
 	hash  uint64        // of the key of that value
 	key   []byte
-	size  int // pages of a part
 	due   int // pages of the value that were to be encoded at its first part
 	// of is the pager of the value, nil if it has none, and staged the pages of the part
 	// before that are staged.
-	of     *pager
+	of     *Pager
 	staged []uint64
 }
 
-// gradual is a value that can be encoded in parts.
-type gradual interface {
+// Gradual is a value that can be encoded in parts.
+type Gradual interface {
 	// Taint marks every page as changed.
 	Taint()
 	// Part visits up to n of the changed pages as Pages does, marks them as
@@ -48,23 +47,23 @@ type gradual interface {
 }
 
 const (
-	// partPages is the number of pages encoded in one hold: about a millisecond.
-	partPages = 128
+	// PartPages is the number of pages encoded in one hold: about a millisecond.
+	PartPages = 128
 	// maxParts is the number of parts after which the rest is encoded at once:
 	// changes that are faster than the encoding must not keep the value from
 	// the disk. It is twice the number of the largest schedule.
 	maxParts = 4096
-	// maxRounds is the same for values whose parts go round, see laps.
-	maxRounds = 32
+	// MaxRounds is the same for values whose parts go round, see laps.
+	MaxRounds = 32
 	// pageBytes is about the size of a page.
 	pageBytes = 8 << 10
-	// partString is the length from which a string is encoded in parts.
-	partString = 1 << 20
+	// PartString is the length from which a string is encoded in parts.
+	PartString = 1 << 20
 )
 
 // turnTo begins a part of the value with a pager, nil for none. Pages of it that are staged
 // may leave memory.
-func (p *parts) turnTo(of *pager) {
+func (p *parts) turnTo(of *Pager) {
 	if p.of == of {
 		of.free(p.staged)
 	}
@@ -74,22 +73,22 @@ func (p *parts) turnTo(of *pager) {
 // encodePart encodes a part of the live slot i, if it holds a value for which
 // that is worthwhile, and reports whether parts are left. After the last one
 // the rest of the value, its head above all, is to be encoded as usual.
-func (s *Store) encodePart(t *keyspace.Table, i int) (more bool) {
+func (w *Writer) encodePart(t *keyspace.Table, i int) (more bool) {
 	meta, hash := t.Meta(i), t.HashAt(i)
 	o := t.Object(meta)
 	if o == nil || o.Value == nil || o.Parts >= maxParts {
 		return false
 	}
-	v, ok := o.Value.(gradual)
+	v, ok := o.Value.(Gradual)
 	if !ok {
 		return false
 	}
-	m := &s.materialiser.pass
+	m := &w.pass
 	paged, _ := v.(structures.Paged)
-	if paged != nil && (o.Pager == nil || int(o.Parts)*m.parts.size > maxRounds*(m.parts.due+m.parts.size)) {
+	if paged != nil && (o.Pager == nil || int(o.Parts)*m.sizes.Part > MaxRounds*(m.parts.due+m.sizes.Part)) {
 		return false
 	}
-	if str, ok := v.(*text.String); ok && str.Len() < partString {
+	if str, ok := v.(*text.String); ok && str.Len() < PartString {
 		return false
 	}
 	if paged != nil && o.Parts == 0 {
@@ -101,13 +100,13 @@ func (s *Store) encodePart(t *keyspace.Table, i int) (more bool) {
 	}
 	if o.Whole {
 		if meta&keyspace.Paged != 0 {
-			s.encodeNoPages(t, hash, o.Key)
+			w.encodeNoPages(t, hash, o.Key)
 		}
 		v.Taint()
 		o.Whole = false
 	}
-	m.parts.turnTo(pagerOf(o))
-	more = s.encodePages(v, format.AppendPageKey(nil, t.Phys, hash, o.Key, 0), pagerOf(o))
+	m.parts.turnTo(PagerOf(o))
+	more = w.encodePages(v, format.AppendPageKey(nil, t.Phys, hash, o.Key, 0), PagerOf(o))
 	if meta&keyspace.OnDisk == 0 {
 		t.Disk++
 	}
@@ -119,15 +118,15 @@ func (s *Store) encodePart(t *keyspace.Table, i int) (more bool) {
 	if m.parts.open = more; more {
 		m.parts.hash, m.parts.key = hash, append(m.parts.key[:0], o.Key...)
 		if paged != nil {
-			s.materialiser.lapped.Store(int64(laps(int(o.Parts)*m.parts.size, m.parts.due+m.parts.size)))
+			w.lapped.Store(int64(laps(int(o.Parts)*m.sizes.Part, m.parts.due+m.sizes.Part)))
 		}
 	}
 	return more
 }
 
 // encodePages encodes a part of the pages of a value. pageKey is that of page 0.
-func (s *Store) encodePages(v gradual, pageKey []byte, of *pager) (more bool) {
-	m := &s.materialiser.pass
+func (w *Writer) encodePages(v Gradual, pageKey []byte, of *Pager) (more bool) {
+	m := &w.pass
 	b, place := m.parts.batch, pageKey[len(pageKey)-8:]
 	visit := func(id uint64, page []byte) {
 		binary.BigEndian.PutUint64(place, id)
@@ -140,9 +139,9 @@ func (s *Store) encodePages(v gradual, pageKey []byte, of *pager) (more bool) {
 	}
 	tailed, ok := v.(structures.Tailed)
 	if !ok || of == nil {
-		return v.Part(m.parts.size, visit)
+		return v.Part(m.sizes.Part, visit)
 	}
-	return tailed.Portion(m.parts.size, visit, func(id uint64, tail []byte) {
+	return tailed.Portion(m.sizes.Part, visit, func(id uint64, tail []byte) {
 		binary.BigEndian.PutUint64(place, id)
 		of.holdTail(id)
 		_ = b.Merge(pageKey, tail, nil)
@@ -158,28 +157,28 @@ func laps(encoded, due int) int { return max(0, encoded/due-1) }
 
 // abandonParts removes what the disk has of a value that lacks parts and is gone with its
 // table. The lock of the shard is held, so the journal has the record of that.
-func (s *Store) abandonParts(t *keyspace.Table) {
-	m := &s.materialiser.pass
+func (w *Writer) abandonParts(t *keyspace.Table) {
+	m := &w.pass
 	if !m.parts.open {
 		return
 	}
 	m.parts.open = false
-	m.newest = s.journal.Newest()
+	m.newest = w.journal.Newest()
 	_ = m.batch.Delete(format.AppendHeadKey(nil, t.Phys, m.parts.hash, m.parts.key), nil) // fails only if misused
-	s.encodeNoPages(t, m.parts.hash, m.parts.key)
+	w.encodeNoPages(t, m.parts.hash, m.parts.key)
 }
 
 // joinParts adds the part that was encoded last to the batch, or stages it. No lock is
 // held, but those of Reload.
-func (s *Store) joinParts() {
-	m := &s.materialiser.pass
+func (w *Writer) joinParts() {
+	m := &w.pass
 	if m.parts.batch.Count() == 0 {
 		return
 	}
-	if s.materialiser.stageable() {
-		s.stageParts()
+	if w.stageable() {
+		w.stageParts()
 	} else {
-		s.takeParts()
+		w.takeParts()
 	}
 	m.parts.batch.Reset()
 }

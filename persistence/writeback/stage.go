@@ -1,4 +1,4 @@
-package persistence
+package writeback
 
 import (
 	"errors"
@@ -24,29 +24,27 @@ import (
 // What the batch says of a page is newer than what was staged of it, so it removes that. A
 // tail in the batch is staged with it, as soon as anything is staged: the page may be.
 type stage struct {
-	over  int  // bytes of a batch from which on pages are staged
-	batch int  // bytes of a batch that moves pages
 	used  bool // there are staged pages that the batch under way makes count
 	off   bool // the batch under way takes all that is still to come
 	moves bool // the staged pages count and are to be moved
 }
 
 const (
-	// stageBytes is the default of stage.over: more than the batches of values that are
+	// stageBytes is the default of Sizes.Stage: more than the batches of values that are
 	// encoded at once.
 	stageBytes = 4 << 20
-	// moveBytes is the default of stage.batch: Pebble uses the memory of batches up to a
+	// moveBytes is the default of Sizes.Move: Pebble uses the memory of batches up to a
 	// mebibyte again.
 	moveBytes = 1 << 20
 )
 
 // stageable reports that the part that was encoded last is to be staged.
-func (m *materialiser) stageable() bool {
-	p := &m.pass
+func (w *Writer) stageable() bool {
+	p := &w.pass
 	if p.stage.off {
 		return false
 	}
-	return p.stage.used || p.parts.open && p.batch.Len()+p.parts.batch.Len() > p.stage.over
+	return p.stage.used || p.parts.open && p.batch.Len()+p.parts.batch.Len() > p.sizes.Stage
 }
 
 // batchEntry is more than a batch adds to each entry, and to itself.
@@ -54,9 +52,9 @@ const batchEntry = 64
 
 // stageParts stages the part that was encoded last. If it cannot, the batch takes it: a
 // failing disk costs memory and loses nothing.
-func (s *Store) stageParts() {
-	m := &s.materialiser.pass
-	b := s.disk.DB.NewBatchWithSize(m.parts.batch.Len() + int(m.parts.batch.Count()) + batchEntry)
+func (w *Writer) stageParts() {
+	m := &w.pass
+	b := w.disk.DB.NewBatchWithSize(m.parts.batch.Len() + int(m.parts.batch.Count()) + batchEntry)
 	var scratch []byte
 	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, value []byte) {
 		scratch = format.Restage(scratch[:0], key)
@@ -73,10 +71,10 @@ func (s *Store) stageParts() {
 		_ = d.Finish() // fails only if misused
 	})
 	m.stage.used = true
-	s.materialiser.staging.Store(true)
-	if err := s.disk.Apply(b, pebble.Sync); err != nil {
-		s.report(LevelError, "materialise", fmt.Errorf("stage pages: %w", err))
-		s.takeParts()
+	w.staging.Store(true)
+	if err := w.disk.Apply(b, pebble.Sync); err != nil {
+		w.host.Report("materialise", fmt.Errorf("stage pages: %w", err))
+		w.takeParts()
 		m.stage.off = true
 		return
 	}
@@ -89,8 +87,8 @@ func (s *Store) stageParts() {
 
 // takeParts has the batch take the part that was encoded last, and remove what is staged of
 // its pages.
-func (s *Store) takeParts() {
-	m := &s.materialiser.pass
+func (w *Writer) takeParts() {
+	m := &w.pass
 	if !m.stage.used {
 		_ = m.batch.Apply(m.parts.batch, nil) // fails only if misused
 		return
@@ -98,23 +96,23 @@ func (s *Store) takeParts() {
 	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, value []byte) {
 		switch kind {
 		case pebble.InternalKeyKindMerge:
-			s.materialiser.extendPage(key, value)
+			w.extendPage(key, value)
 			return
 		case pebble.InternalKeyKindSet:
 			_ = m.batch.Set(key, value, nil)
 		default:
 			_ = m.batch.Delete(key, nil)
 		}
-		s.materialiser.supersedePage(key)
+		w.supersedePage(key)
 	})
 }
 
 // extendPage has the batch append a tail to a page.
-func (m *materialiser) extendPage(pageKey, tail []byte) {
-	if m.pass.stage.used {
+func (w *Writer) extendPage(pageKey, tail []byte) {
+	if w.pass.stage.used {
 		pageKey = format.Restage(nil, pageKey)
 	}
-	_ = m.pass.batch.Merge(pageKey, tail, nil)
+	_ = w.pass.batch.Merge(pageKey, tail, nil)
 }
 
 func each(b *pebble.Batch, visit func(kind pebble.InternalKeyKind, key, value []byte)) {
@@ -128,63 +126,63 @@ func each(b *pebble.Batch, visit func(kind pebble.InternalKeyKind, key, value []
 }
 
 // supersedePage has the batch, which has a page itself, remove what is staged of it.
-func (m *materialiser) supersedePage(pageKey []byte) {
-	if m.pass.stage.used {
-		_ = m.pass.batch.Delete(format.Restage(nil, pageKey), nil)
+func (w *Writer) supersedePage(pageKey []byte) {
+	if w.pass.stage.used {
+		_ = w.pass.batch.Delete(format.Restage(nil, pageKey), nil)
 	}
 }
 
 // supersedePages is supersedePage for all pages of a key. What follows of the key may be
 // another value, which is not staged then.
-func (m *materialiser) supersedePages(low, high []byte) {
-	if m.pass.stage.used {
-		_ = m.pass.batch.DeleteRange(format.Restage(nil, low), format.Restage(nil, high), nil)
-		m.pass.stage.off = true
+func (w *Writer) supersedePages(low, high []byte) {
+	if w.pass.stage.used {
+		_ = w.pass.batch.DeleteRange(format.Restage(nil, low), format.Restage(nil, high), nil)
+		w.pass.stage.off = true
 	}
 }
 
 // move moves staged pages that count to their places.
-func (s *Store) move() error {
-	m := &s.materialiser.pass
+func (w *Writer) move() error {
+	m := &w.pass
 	if !m.stage.moves {
 		return nil
 	}
-	if err := s.moveStaged(); err != nil {
+	if err := w.moveStaged(); err != nil {
 		return fmt.Errorf("move staged pages: %w", err)
 	}
 	m.stage.used, m.stage.off, m.stage.moves = false, false, false
-	s.materialiser.staging.Store(false)
+	w.staging.Store(false)
 	return nil
 }
 
-func (s *Store) moveStaged() error {
+func (w *Writer) moveStaged() error {
 	low, high := format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage)
 	for from := low; from != nil; {
 		var err error
-		if from, err = s.moveSome(from, high); err != nil {
+		if from, err = w.moveSome(from, high); err != nil {
 			return err
 		}
 	}
 	// Nothing of this batch is durable before what was moved.
-	b := s.disk.DB.NewBatch()
-	return errors.Join(b.DeleteRange(low, high, nil), b.Delete(format.AppendStagedKey(nil), nil), s.disk.Apply(b, pebble.Sync))
+	b := w.disk.DB.NewBatch()
+	return errors.Join(b.DeleteRange(low, high, nil), b.Delete(format.AppendStagedKey(nil), nil), w.disk.Apply(b, pebble.Sync))
 }
 
 // moveSome moves a batch of staged pages and returns the key of the next one, nil if there
 // is none. Each batch has an iterator of its own: Pebble keeps the memtables that there
 // were when an iterator was made, though they are flushed, until it is closed.
-func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
-	it, err := s.disk.DB.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: high})
+func (w *Writer) moveSome(from, high []byte) (next []byte, err error) {
+	it, err := w.disk.DB.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: high})
 	if err != nil {
 		return nil, err
 	}
-	size := s.materialiser.pass.stage.batch
-	b := s.disk.DB.NewBatchWithSize(max(size, batchEntry))
+	size := w.pass.sizes.Move
+	b := w.disk.DB.NewBatchWithSize(max(size, batchEntry))
 	var key []byte
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		v := it.Value()
 		if !format.IsStaged(v) {
-			err = fmt.Errorf("staged page of %d bytes: %w", len(v), ErrCorrupt)
+			err = fmt.Errorf("staged page of %d bytes: %w", len(v), format.ErrCorrupt)
 			break
 		}
 		if !b.Empty() && b.Len()+len(it.Key())+len(v)+batchEntry > size {
@@ -203,26 +201,26 @@ func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	return next, s.disk.Apply(b, pebble.NoSync)
+	return next, w.disk.Apply(b, pebble.NoSync)
 }
 
-// settleStaged ends what a crash left: staged pages that count are moved, others removed.
-func (s *Store) settleStaged() error {
-	counts, err := lsm.StagedCount(s.disk.DB)
+// Settle ends what a crash left: staged pages that count are moved, others removed.
+func (w *Writer) Settle() error {
+	counts, err := lsm.StagedCount(w.disk.DB)
 	if err != nil {
 		return err
 	}
 	if counts {
-		s.materialiser.pass.stage.moves = true
-		return s.move()
+		w.pass.stage.moves = true
+		return w.move()
 	}
 	low, high := format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage)
-	some, err := lsm.Any(s.disk.DB, low, high)
+	some, err := lsm.Any(w.disk.DB, low, high)
 	if err != nil || !some {
 		return err
 	}
-	b := s.disk.DB.NewBatch()
-	if err := errors.Join(b.DeleteRange(low, high, nil), s.disk.Apply(b, pebble.Sync)); err != nil {
+	b := w.disk.DB.NewBatch()
+	if err := errors.Join(b.DeleteRange(low, high, nil), w.disk.Apply(b, pebble.Sync)); err != nil {
 		return fmt.Errorf("remove staged pages: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package persistence
+package writeback
 
 import (
 	"encoding/binary"
@@ -11,16 +11,16 @@ import (
 // allPages is more pages than a value has.
 const allPages = 1 << 40
 
-// What the materialiser writes for one slot. The lock of its shard is held.
+// What the writeback writes for one slot. The lock of its shard is held.
 
 // encodeDeletion removes the disk copy of the tombstone at slot i.
-func (s *Store) encodeDeletion(t *keyspace.Table, i int) {
+func (w *Writer) encodeDeletion(t *keyspace.Table, i int) {
 	meta, hash, key := t.Meta(i), t.HashAt(i), t.Key(t.Meta(i))
 	if meta&keyspace.OnDisk != 0 {
 		t.Scratch = format.AppendHeadKey(t.Scratch[:0], t.Phys, hash, key)
-		_ = s.materialiser.pass.batch.Delete(t.Scratch, nil) // fails only if misused
+		_ = w.pass.batch.Delete(t.Scratch, nil) // fails only if misused
 		if meta&keyspace.Paged != 0 {
-			s.encodeNoPages(t, hash, key)
+			w.encodeNoPages(t, hash, key)
 		}
 		t.SetMeta(i, meta&^(keyspace.Dirty|keyspace.OnDisk|keyspace.Paged))
 		t.Disk--
@@ -30,29 +30,29 @@ func (s *Store) encodeDeletion(t *keyspace.Table, i int) {
 }
 
 // encodeNoPages removes all pages of a key.
-func (s *Store) encodeNoPages(t *keyspace.Table, hash uint64, key []byte) {
+func (w *Writer) encodeNoPages(t *keyspace.Table, hash uint64, key []byte) {
 	low := format.AppendPageKey(nil, t.Phys, hash, key, 0)
 	high := append(format.AppendPageKey(nil, t.Phys, hash, key, ^uint64(0)), 0)
-	_ = s.materialiser.pass.batch.DeleteRange(low, high, nil)
-	s.materialiser.supersedePages(low, high)
+	_ = w.pass.batch.DeleteRange(low, high, nil)
+	w.supersedePages(low, high)
 }
 
 // encodeValue writes the live slot i.
-func (s *Store) encodeValue(t *keyspace.Table, i int) {
+func (w *Writer) encodeValue(t *keyspace.Table, i int) {
 	meta, hash := t.Meta(i), t.HashAt(i)
-	m := &s.materialiser.pass
+	m := &w.pass
 	h := format.Head{LSN: m.newest, Paged: meta&keyspace.Paged != 0}
 	o := t.Object(meta)
 	switch {
 	case o != nil:
-		s.encodeObject(t, hash, o, &h)
+		w.encodeObject(t, hash, o, &h)
 	case t.IsCompact(meta):
-		s.encodeCompact(t, meta, hash, &h)
+		w.encodeCompact(t, meta, hash, &h)
 	default:
 		var key []byte
 		key, h.Payload, h.Expire = t.Parts(meta)
 		if h.Paged {
-			s.encodeNoPages(t, hash, key)
+			w.encodeNoPages(t, hash, key)
 			h.Paged = false
 		}
 		h.Kind, h.Short = structures.KindString, true
@@ -76,46 +76,46 @@ func (s *Store) encodeValue(t *keyspace.Table, i int) {
 }
 
 // encodeCompact writes a value that is a record, whole.
-func (s *Store) encodeCompact(t *keyspace.Table, meta, hash uint64, h *format.Head) {
+func (w *Writer) encodeCompact(t *keyspace.Table, meta, hash uint64, h *format.Head) {
 	key, value, expire := t.Parts(meta)
-	o := s.keyspace.LoadCompact(value)
+	o := w.keyspace.LoadCompact(value)
 	o.Key, o.Expire, o.Whole = key, expire, true
-	s.encodeObject(t, hash, o, h)
-	s.keyspace.KeepCompact(o)
+	w.encodeObject(t, hash, o, h)
+	w.keyspace.KeepCompact(o)
 }
 
 // encodeObject writes the head of an object and those of its pages that the disk
 // does not have.
-func (s *Store) encodeObject(t *keyspace.Table, hash uint64, o *keyspace.Object, h *format.Head) {
-	b := s.materialiser.pass.batch
+func (w *Writer) encodeObject(t *keyspace.Table, hash uint64, o *keyspace.Object, h *format.Head) {
+	b := w.pass.batch
 	if o.Whole && h.Paged {
-		s.encodeNoPages(t, hash, o.Key)
+		w.encodeNoPages(t, hash, o.Key)
 		h.Paged = false
 	}
 	pageKey := format.AppendPageKey(nil, t.Phys, hash, o.Key, 0)
 	visit := func(id uint64, page []byte) {
 		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
-		s.materialiser.supersedePage(pageKey)
+		w.supersedePage(pageKey)
 		if page == nil {
 			_ = b.Delete(pageKey, nil)
 			return
 		}
 		h.Paged = true
-		pagerOf(o).hold(id)
+		PagerOf(o).hold(id)
 		_ = b.Set(pageKey, page, nil)
 	}
 	if v, ok := o.Value.(structures.Tailed); ok && o.Pager != nil && !o.Whole {
 		v.Portion(allPages, visit, func(id uint64, tail []byte) {
 			binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
 			h.Paged = true
-			pagerOf(o).holdTail(id)
-			s.materialiser.extendPage(pageKey, tail)
+			PagerOf(o).holdTail(id)
+			w.extendPage(pageKey, tail)
 		})
 	}
 	o.Value.Pages(o.Whole, visit)
 	h.Kind, h.Expire = o.Value.Kind(), o.Expire
 	t.Scratch = format.AppendHeadKey(t.Scratch[:0], t.Phys, hash, o.Key)
-	_ = b.Set(t.Scratch, s.written(o.Value).AppendHead(format.AppendHead(nil, h)), nil)
+	_ = b.Set(t.Scratch, w.host.Written(o.Value).AppendHead(format.AppendHead(nil, h)), nil)
 	o.Value.Clean()
 	o.Whole, o.Parts = false, 0
 }

@@ -1,0 +1,180 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/catalog"
+	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/writeback"
+	"github.com/vigildb/vigil/structures"
+)
+
+// A pass of the writeback cuts the journal at record S, visits all slots that are dirty, and removes the chunks up to S when all
+// are written: a slot that some record up to S changed is either still dirty when the pass reaches it or was written since.
+
+const pollInterval = 250 * time.Millisecond
+
+// writerHost is the store as the writeback sees it.
+type writerHost struct{ s *Store }
+
+// Contained implements writeback.Host: within a replay shards are at different records.
+func (h writerHost) Contained(shard int) uint64 {
+	if lsn := h.s.keyspace.Shard[shard].Contains; lsn != 0 {
+		return lsn
+	}
+	return h.s.journal.Newest()
+}
+
+func (h writerHost) AwaitSync(lsn uint64) error                  { return h.s.awaitSync(lsn) }
+func (h writerHost) Seal(b *pebble.Batch, lsn uint64) error      { return h.s.seal(b, lsn) }
+func (h writerHost) Written(v structures.Value) structures.Value { return h.s.written(v) }
+func (h writerHost) Unforced() bool                              { return !h.s.loading.done.Load() }
+func (h writerHost) Trimmed() uint64                             { return h.s.trimmed.Load() }
+func (h writerHost) Space() (free, total uint64)                 { return h.s.Space() }
+func (h writerHost) Report(kind string, err error)               { h.s.report(LevelError, kind, err) }
+
+// Bound implements writeback.Host: MaxMemory if values spill.
+func (h writerHost) Bound() int64 {
+	if Policy(h.s.policy.Load()) != PolicySpill {
+		return 0
+	}
+	return h.s.maxMemory.Load()
+}
+
+// initWriter makes the writeback, which writes nothing before the disk is there.
+func (s *Store) initWriter() {
+	s.writer.Init(writeback.Config{
+		Host: writerHost{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.journal, Log: &s.log,
+		Expiries: &s.expiries, Now: s.opts.Now,
+		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
+	})
+}
+
+// materialiseTask makes the task that runs passes when they are due.
+func (s *Store) materialiseTask() *task {
+	l := &lull{lsn: s.journal.Newest(), since: s.opts.Now()}
+	return &task{name: "materialise", wake: s.writer.Wake(), period: pollInterval,
+		step: func(bool) { s.materialiseStep(l) }}
+}
+
+// lull is since when nothing has been written.
+type lull struct {
+	lsn   uint64 // the newest record then
+	since int64  // unix ms
+}
+
+// lasts is how long nothing has been written, in milliseconds, when lsn is the
+// newest record.
+func (l *lull) lasts(lsn uint64, now int64) int64 {
+	if lsn != l.lsn {
+		l.lsn, l.since = lsn, now
+	}
+	return now - l.since
+}
+
+// materialiseStep makes a pass if one is due.
+func (s *Store) materialiseStep(l *lull) {
+	if s.disk.Err() != nil || s.passes.Err() != nil {
+		return
+	}
+	if s.keyspace.Tear.Failure() != nil && s.member == nil {
+		s.remake()
+	}
+	if err := s.purgeFlushed(); err != nil && err != keyspace.ErrTorn && s.passes.Err() == nil {
+		s.report(LevelError, "purge", fmt.Errorf("remove flushed databases: %w", err))
+	}
+	if s.reserve.Tight() {
+		s.freeRoom()
+		return
+	}
+	quiet := l.lasts(s.journal.Newest(), s.opts.Now())
+	size := s.log.Bytes()
+	idle := s.opts.IdleAfter > 0 && size > 0 && quiet >= s.opts.IdleAfter.Milliseconds()
+	if size <= s.writer.JournalBound() && !s.writer.Asked() && !idle {
+		return
+	}
+	err := s.Materialise(s.passes)
+	if err == nil && idle {
+		// For a while little will come: memtables give their memory back, and so do
+		// pages in the cache of files that are deleted, as soon as a table says so.
+		_, err = s.disk.Flush()
+	}
+	if err != nil && !errors.Is(err, keyspace.ErrTorn) && s.passes.Err() == nil {
+		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
+	}
+}
+
+// Materialise writes every change made before the call under its own key and
+// cuts the journal. The error is ctx's or that of the disk; what was not
+// written stays in the journal.
+func (s *Store) Materialise(ctx context.Context) error {
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	if err := s.purge(); err != nil {
+		return err
+	}
+	last := s.journal.Cut()
+	if err := s.writer.Write(ctx); err != nil {
+		return err
+	}
+	return s.trim(last)
+}
+
+// trim removes the chunks up to last from the journal, and notes the databases and the
+// texts as they are, so that no record before is needed to know them.
+func (s *Store) trim(last journal.Position) error {
+	if last.LSN == s.trimmed.Load() {
+		return nil
+	}
+	changed := s.takeTexts() // before the newest record is looked up, which has to be on the device
+	if planted == overcutJournal {
+		last = s.journal.Cut()
+	}
+	if err := s.cut(last, changed); err != nil {
+		s.keepTexts(changed)
+		return fmt.Errorf("cut journal: %w", err)
+	}
+	s.trimmed.Store(last.LSN)
+	s.log.Cut(last.LSN)
+	if s.chunks != nil {
+		if err := s.chunks.Trim(s.segment); err != nil {
+			return fmt.Errorf("drop files of the log: %w", err)
+		}
+	}
+	return s.member.cutTail(last.LSN)
+}
+
+// cut writes that the journal begins behind last.
+func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
+	sh := &s.keyspace.Shard[0]
+	if !s.keyspace.LockSound(sh) {
+		return keyspace.ErrTorn
+	}
+	m := s.mapping
+	m.Phys = append([]uint32(nil), m.Phys...)
+	m.Replicated, m.Arrived = s.origin.get() // of records up to last at least
+	m.Mapped = s.journal.Newest()
+	sh.Mu.Unlock()
+	if err := s.awaitSync(m.Mapped); err != nil {
+		return fmt.Errorf("sync journal: %w", err)
+	}
+	segment := max(s.segment, s.log.File(last.LSN))
+	m.Trimmed, m.Segment = s.member.inLog(last), segment
+	b := s.disk.DB.NewBatch()
+	err := errors.Join(
+		b.Set(format.AppendMetaKey(nil), m.Append(nil), nil),
+		texts.Write(b),
+		s.seal(b, m.Mapped),
+		s.disk.Apply(b, pebble.Sync))
+	if err == nil {
+		s.segment = segment
+	}
+	return err
+}
