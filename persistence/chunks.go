@@ -23,7 +23,7 @@ type chunkSource interface {
 // chunksFrom returns the chunks from one on that has a number.
 func (s *Store) chunksFrom(index uint64) (chunkSource, error) {
 	if m := s.member; m != nil {
-		entries, err := m.log.Read(index, m.Applied()+1)
+		entries, err := m.Log().Read(index, m.Applied()+1)
 		return groupChunks{entries}, err
 	}
 	return s.chunks.Read(index), nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/vigildb/vigil/persistence/tail"
 )
 
 const (
@@ -65,7 +67,7 @@ type Lost struct {
 func (l *Lost) Error() string {
 	if l.Kept {
 		return fmt.Sprintf("%d acknowledged changes are not on the disk: %v. They are in %s until the machine is booted: start the server again before, with room on the disk",
-			l.Changes, l.Reason, tailName)
+			l.Changes, l.Reason, tail.Name)
 	}
 	return fmt.Sprintf("%d acknowledged changes are lost: %v", l.Changes, l.Reason)
 }

@@ -227,7 +227,7 @@ func (s *Store) awaitSync(lsn uint64) error {
 	if err := s.durable.WaitRecord(lsn, s.journal.SignalNow); err != nil {
 		return err
 	}
-	return s.member.awaitForce(lsn)
+	return s.member.AwaitForce(lsn)
 }
 
 // Synced is the number of the last record that is on the device, or in a group committed.

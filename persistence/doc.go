@@ -31,7 +31,7 @@
 // Rooms of their own (ADR 0103): keyspace is what a shard has in memory, and knows no disk;
 // format is what bytes are on disk; journal numbers records and waits for the device; slab is
 // records outside the Go heap, and prefetch what brings memory into the cache. log is segments,
-// storelog those of a store, chunklog chunks in them, grouplog the log of a group, tail what
+// storelog those of a store, chunklog chunks in them, grouplog the log of a group, member a member of one, tail what
 // outlives the process. lsm is Pebble, fence is between it and the file system, and wal tells
 // what a crash cut short from damage, before Pebble reads it. expiry is the index of keys on
 // disk that expire, writeback the passes and the pages of large values, reserve room on a full disk, catalog what a store keeps as texts, snapshot

@@ -258,7 +258,7 @@ func (s *Store) retireLists(w *listSweeper) error {
 	if s.Synced() < w.lsn {
 		return nil
 	}
-	if err := s.member.awaitForce(w.lsn); err != nil {
+	if err := s.member.AwaitForce(w.lsn); err != nil {
 		return err
 	}
 	s.disk.RLock()

@@ -22,7 +22,7 @@ import (
 // member of a group does not lead it. Reads continue, changes stay in memory and are
 // retried; the server refuses new ones.
 func (s *Store) WriteError() error {
-	if s.member.follows() {
+	if s.member.Follows() {
 		return ErrNotLeader
 	}
 	return s.DiskError()
@@ -47,10 +47,6 @@ func (s *Store) diskError() error {
 	}
 	return s.durable.Err()
 }
-
-// DiskError returns why the disk cannot be written any more, nil if it can. A store in a group is
-// to be closed then, so that another member leads: this one would refuse all changes.
-func (m *Member) DiskError() error { return m.s.disk.Err() }
 
 // fatal records that this instance of Pebble will not write any more.
 func (s *Store) fatal(err error) {

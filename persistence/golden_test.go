@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
@@ -213,7 +214,7 @@ func bothFormats(golden string) []string {
 // tidyGolden takes from a store what says nothing: the tail, and from the files of the log what was not written yet.
 func tidyGolden(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(dir, tailName)); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, tail.Name)); err != nil {
 		t.Fatal(err)
 	}
 	names, err := filepath.Glob(dir + "/log/*")

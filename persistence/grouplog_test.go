@@ -13,7 +13,7 @@ import (
 func TestEntriesOfAGroupAreChunks(t *testing.T) {
 	s := openMemory(t, Options{IdleAfter: -1, Replicator: wary{}})
 	defer closeStore(t, s)
-	l := s.member.log
+	l := s.member.Log()
 	var j journal.Journal
 	j.Init()
 	for _, rec := range []string{"one", "two", "three"} {
@@ -28,8 +28,8 @@ func TestEntriesOfAGroupAreChunks(t *testing.T) {
 	if last, err := l.LastRecord(1); err != nil || last != c.Last {
 		t.Errorf("the last record is %d, %v, want %d", last, err, c.Last)
 	}
-	s.member.applied.Store(1)
-	r, err := s.chunksFrom(1)
+	entries, err := l.Read(1, 2)
+	r := groupChunks{entries}
 	if err != nil {
 		t.Fatal(err)
 	}

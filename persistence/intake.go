@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
@@ -379,7 +380,7 @@ func (s *Store) dropIntake() error {
 		return nil
 	}
 	fsys := s.opts.FS
-	return errors.Join(fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, incoming)), fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, frozenDir)))
+	return errors.Join(fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, member.Incoming)), fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, frozenDir)))
 }
 
 // Own decodes the encoding of a value of a kind that only vigil has.
@@ -395,4 +396,4 @@ func (s *Store) Alike(o *Options) { o.Secret, o.Databases = s.mapping.Secret, le
 
 // Dir is the directory, in that of the store, in which the tables of an intake lie; who takes in may have another one in it,
 // which is removed with it.
-func (in *Intake) Dir() string { return incoming }
+func (in *Intake) Dir() string { return member.Incoming }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/member"
 )
 
 // tables turns heads and pages into tables of Pebble. What comes is gathered in a run, which is sorted, written
@@ -61,7 +62,7 @@ type ref struct {
 // newTables begins, and starts the goroutine that writes.
 func newTables(s *Store, size int) (*tables, error) {
 	fsys := s.opts.FS
-	t := &tables{s: s, dir: fsys.PathJoin(s.opts.Dir, incoming), free: make(chan *run, 2), full: make(chan *run)}
+	t := &tables{s: s, dir: fsys.PathJoin(s.opts.Dir, member.Incoming), free: make(chan *run, 2), full: make(chan *run)}
 	if err := errors.Join(fsys.RemoveAll(t.dir), fsys.MkdirAll(t.dir, 0o700)); err != nil {
 		return nil, err
 	}

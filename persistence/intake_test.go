@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
@@ -246,7 +247,7 @@ func TestIntakeThatEndsEarlyLeavesNothing(t *testing.T) {
 		if err != nil || !r.Sound() || r.Pages != 0 || r.Flushed != 0 {
 			t.Errorf("check: %v, %+v", err, r)
 		}
-		if names, err := d.List("db/" + incoming); !errors.Is(err, fs.ErrNotExist) && len(names) > 0 {
+		if names, err := d.List("db/" + member.Incoming); !errors.Is(err, fs.ErrNotExist) && len(names) > 0 {
 			t.Errorf("left: %v, %v", names, err)
 		}
 	}
@@ -344,7 +345,7 @@ func TestIntakeEndsWhenTheDiskFails(t *testing.T) {
 		n, failing := 0, new(atomic.Bool)
 		disk := disktest.New()
 		inject := errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if failing.Load() && op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, incoming) {
+			if failing.Load() && op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, member.Incoming) {
 				if n++; n > 5*at {
 					return full
 				}

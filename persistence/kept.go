@@ -20,7 +20,6 @@ import (
 // device before anything else. The log of a group needs none: each entry is given to the system before it is acknowledged.
 
 const (
-	tailName = "vigil-tail"
 	// tailSlot is the length of a slot: that of a chunk.
 	tailSlot = 64 << 10
 	// mostTail is the size of the tail: what may wait for the disk before writers are slowed. Pages that
@@ -29,7 +28,7 @@ const (
 	mostTail, leastTailBytes, tailPart = writeback.MaxPending, 4 << 20, 16
 )
 
-func (s *Store) tailPath() string { return path.Join(s.opts.Dir, tailName) }
+func (s *Store) tailPath() string { return path.Join(s.opts.Dir, tail.Name) }
 
 // tailSlots is how many slots the tail has.
 func (s *Store) tailSlots() int {
@@ -86,15 +85,13 @@ func (s *Store) newTail() *tail.Tail {
 		}
 		err = errors.Join(err, m.Close())
 	}
-	s.opts.Logf(LevelWarn, "without %s a process that is killed loses what the disk was not given yet: %v", tailName, err)
+	s.opts.Logf(LevelWarn, "without %s a process that is killed loses what the disk was not given yet: %v", tail.Name, err)
 	return nil
 }
 
 func (s *Store) tailIdentity() tail.Identity {
 	return tail.Identity{Store: s.mapping.Secret, Boot: s.opts.Boot}
 }
-
-var errDamagedTail = fmt.Errorf("checksum: %w", ErrCorrupt)
 
 // takeKept writes to the journal what follows its last chunk.
 func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
@@ -106,7 +103,7 @@ func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
 		}
 		end, err := format.LastRecord(k.First, k.Records)
 		if k.Damaged {
-			err = errDamagedTail
+			err = fmt.Errorf("checksum: %w", ErrCorrupt)
 		}
 		if err != nil {
 			return fmt.Errorf("chunk %d, which the disk lacks, is damaged; without the file what it has is lost: %w", k.Index, err)
@@ -122,7 +119,7 @@ func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
 		return fmt.Errorf("write what the disk lacks: %w", err)
 	}
 	s.lastChunk = last
-	s.opts.Logf(LevelInfo, "the process before was killed: %s had what the disk lacked (changes: %d, bytes: %d)", tailName, last.LSN-from.LSN, bytes)
+	s.opts.Logf(LevelInfo, "the process before was killed: %s had what the disk lacked (changes: %d, bytes: %d)", tail.Name, last.LSN-from.LSN, bytes)
 	return nil
 }
 
@@ -131,10 +128,10 @@ func (s *Store) mendTail() {
 	if !s.journal.TailBroken() {
 		return
 	}
-	s.opts.Logf(LevelWarn, "the system cannot back the memory of %s, which is made anew", tailName)
+	s.opts.Logf(LevelWarn, "the system cannot back the memory of %s, which is made anew", tail.Name)
 	err := s.opts.FS.Remove(s.tailPath()) // its memory stays: chunks refer to it
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.opts.Logf(LevelWarn, "remove %s: %v", tailName, err)
+		s.opts.Logf(LevelWarn, "remove %s: %v", tail.Name, err)
 	}
 	s.tail = s.newTail()
 	s.journal.SetTail(s.tail)

@@ -2,9 +2,6 @@ package persistence
 
 import (
 	"fmt"
-	"sync/atomic"
-
-	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
 // A group of machines has a level: a number that says which forms its log and its state may have. Its members agree on
@@ -47,41 +44,13 @@ func (e NeedsLevelError) Error() string {
 	return fmt.Sprintf("persistence: the group has level %d, and not %d", e.Has, e.Needs)
 }
 
-// groupLevel is what a member knows of levels.
-type groupLevel struct {
-	now    atomic.Uint64 // that of the group, as far as memory has its log; 0 for LevelUntold
-	newest uint64        // the newest one that this member reads and writes
-}
-
-// Reader is a Replicator that knows what the members of a group, as the log keeps them, say of its level.
-type Reader interface {
-	// Reads returns an error for a group whose level is above newest. It is called before anything of what the members
-	// wrote is read.
-	Reads(members grouplog.Membership, newest uint64) error
-}
-
-// readable returns the error of a Reader for what the log has.
-func (m *Member) readable() error {
-	if r, ok := m.replicator.(Reader); ok {
-		return r.Reads(m.log.Membership(), m.level.newest)
-	}
-	return nil
-}
-
-// NewestLevel is the newest level that the member reads and writes.
-func (m *Member) NewestLevel() uint64 { return m.level.newest }
-
-// SetLevel says which level the group has. The engine calls it before Commit passes the entry that raises the level, and
-// whenever it has found the members of the group again.
-func (m *Member) SetLevel(level uint64) { m.level.now.Store(level) }
-
 // Level returns which forms may be written. A store that is alone writes all that this version knows. The level of a member's group
 // only rises, unless the store becomes that of a member of another group, without keys: so what may be written stays so.
 func (s *Store) Level() uint64 {
 	if s.member == nil {
 		return NewestLevel
 	}
-	return max(LevelUntold, s.member.level.now.Load())
+	return max(LevelUntold, s.member.Level())
 }
 
 // Require returns a NeedsLevelError unless the group has a level. It is called before a transaction changes something in a form that came with

@@ -14,7 +14,7 @@ import (
 // end, and nothing may be cut off it. A member adds that what the batch has may be all that is committed. The writeback is locked.
 func (s *Store) seal(b *pebble.Batch, lsn uint64) error {
 	if s.chunks == nil {
-		return s.member.rest(b)
+		return s.member.Rest(b)
 	}
 	s.reached = max(s.reached, lsn)
 	return setNewest(b, s.reached)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
 )
 
 // lazyWorld is a world with a leader, whose members force nothing to their devices at once.
@@ -81,13 +82,13 @@ func TestSyncComesWhenMuchIsNotOnTheDevice(t *testing.T) {
 	for range 20 {
 		leader.put("a", strings.Repeat("v", 1_000_000))
 		leader.share()
-		most = max(most, m.log.Unsynced())
+		most = max(most, m.Log().Unsynced())
 		leader.commit.Step(false)
-		if m.log.Unsynced() > hurriedUnsynced {
+		if m.Log().Unsynced() > member.HurriedUnsynced {
 			t.Fatal("a step has left the log as it is")
 		}
 	}
-	if most < hurriedUnsynced || most > hurriedUnsynced+2_000_000 {
+	if most < member.HurriedUnsynced || most > member.HurriedUnsynced+2_000_000 {
 		t.Errorf("%d bytes are not on the device at most", most)
 	}
 	for range 20 { // without a step
@@ -98,12 +99,10 @@ func TestSyncComesWhenMuchIsNotOnTheDevice(t *testing.T) {
 			entries = append(entries, grouplog.Entry{Index: leader.last() + 1 + uint64(i), Term: leader.elected, Type: grouplog.Records, Data: data})
 		}
 		leader.must(m.Append(entries, nil))
-		most = max(most, m.log.Unsynced())
-		m.mu.Lock()
-		m.flying = nil
-		m.mu.Unlock()
+		most = max(most, m.Log().Unsynced())
+		leader.must(m.Commit(entries))
 	}
-	if most < mostUnsynced || most > mostUnsynced+4_000_000 {
+	if most < member.MostUnsynced || most > member.MostUnsynced+4_000_000 {
 		t.Errorf("%d bytes are not on the device at most, without a task", most)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/snapshot"
 )
 
@@ -35,7 +37,7 @@ func TestSnapshotsSayOfWhatTheyAre(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(r.Origin, o) {
 		t.Fatalf("restored: %+v, %v", r, err)
 	}
-	m := &Member{s: &Store{opts: Options{FS: mem, Dir: "new"}}}
+	m := member.New(member.Config{FS: mem, Dir: "new", Durable: new(journal.Durability)})
 	if got, err := m.Origin(); err != nil || !reflect.DeepEqual(got, o) {
 		t.Errorf("the new store is of %+v, %v", got, err)
 	}

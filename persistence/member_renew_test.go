@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
 )
 
 // unused returns what a store shows that is not as if it had never been used.
@@ -23,11 +24,11 @@ func (n *node) unused(identity string) string {
 		return "there are members"
 	case string(n.log().Identity()) != identity:
 		return "the identity is " + string(n.log().Identity())
-	case n.s.anyKeys() || len(n.s.Texts(Libraries))+len(n.s.Texts(Users))+len(n.s.Texts(Directives))+len(n.s.Texts(Moves)) > 0:
+	case memberHost{n.s}.AnyKeys() || len(n.s.Texts(Libraries))+len(n.s.Texts(Users))+len(n.s.Texts(Directives))+len(n.s.Texts(Moves)) > 0:
 		return "there are keys or texts"
 	case n.s.journal.Newest() != 0 || n.s.Synced() != 0:
 		return "there are records"
-	case n.s.trimmed.Load() != 0 || !n.looksForExpiries() || m.live != nil:
+	case n.s.trimmed.Load() != 0 || !n.looksForExpiries():
 		return "something is known of the former store"
 	}
 	return ""
@@ -56,8 +57,7 @@ func TestRenewedStoreIsOneOfANewMember(t *testing.T) {
 	leader.must(m.Follow())
 	_, mark := leader.s.expiries.Due(0, 0)
 	leader.s.expiries.Set(0, 5, mark)
-	m.live = leader.s.newLive()
-	if err := m.Renew([]byte("other"), false); !errors.Is(err, ErrNotEmpty) || leader.s.WriteError() != ErrNotLeader {
+	if err := m.Renew([]byte("other"), false); !errors.Is(err, member.ErrNotEmpty) || leader.s.WriteError() != ErrNotLeader {
 		t.Errorf("a store with keys: %v, then %v", err, leader.s.WriteError())
 	}
 	leader.has(t, true)

@@ -2,7 +2,10 @@
 
 package persistence
 
-import "github.com/vigildb/vigil/persistence/grouplog"
+import (
+	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
+)
 
 var planted = noMutant
 
@@ -12,15 +15,16 @@ var Mutants = map[string]mutant{"skipped sync": skippedSync, "swapped chunks": s
 	"unkept records": unkeptRecords, "hasty free": hastyFree}
 
 // MemberMutants are bugs of members of a group that Plant knows, some of them in their logs.
-var MemberMutants = map[string]mutant{"hasty values": hastyValues, "hasty commit": hastyCommit, "kept tail": keptTail,
-	"reused positions": reusedPositions, "forgotten rest": forgottenRest, "assumed keys": assumedKeys,
-	"hasty log": hastyLog, "unflushed entries": noMutant}
+var MemberMutants = map[string]mutant{"hasty values": hastyValues, "hasty commit": noMutant, "kept tail": noMutant,
+	"reused positions": noMutant, "forgotten rest": noMutant, "assumed keys": assumedKeys,
+	"hasty log": noMutant, "unflushed entries": noMutant}
 
 // TakeoverMutants are bugs of members that are given the state of another one, which Plant knows.
-var TakeoverMutants = map[string]mutant{"kept segments": noMutant, "ingest apart": ingestApart}
+var TakeoverMutants = map[string]mutant{"kept segments": noMutant, "ingest apart": noMutant}
 
 // Plant makes all stores have one of Mutants, MemberMutants or TakeoverMutants, or none with any other name.
 func Plant(name string) {
 	planted = max(Mutants[name], MemberMutants[name], TakeoverMutants[name])
 	grouplog.Plant(name)
+	member.Plant(name)
 }

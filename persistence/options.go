@@ -8,8 +8,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/persistence/writeback"
 )
@@ -24,29 +26,25 @@ var (
 	// slowly that 1 GiB of it waits in memory.
 	ErrStuck = errors.New("persistence: the disk does not take the journal")
 	// ErrClosed is returned by calls that need the disk after Close.
-	ErrClosed = errors.New("persistence: store is closed")
+	ErrClosed = member.ErrClosed
 	// ErrMember is returned by Open for a store that was made in a group and is to
 	// be alone, or the other way around.
-	ErrMember = errors.New("persistence: store was made otherwise")
+	ErrMember = member.ErrMember
 	// ErrNotLeader is returned by WriteError of a member that does not lead its group.
-	ErrNotLeader = errors.New("persistence: another member leads the group")
+	ErrNotLeader = member.ErrNotLeader
 	// ErrCorrupt is returned when bytes on disk do not decode or fail their
 	// checksum.
 	ErrCorrupt = format.ErrCorrupt
 )
 
 // SyncPolicy says when the journal is forced to the device.
-type SyncPolicy int
+type SyncPolicy = journal.SyncPolicy
 
+// The policies, see package journal.
 const (
-	// SyncEverySecond forces it once a second: a crash of the machine loses at
-	// most the last second.
-	SyncEverySecond SyncPolicy = iota
-	// SyncAlways forces it as soon as possible, many writers' records at once.
-	// [Store.WaitDurable] waits for it.
-	SyncAlways
-	// SyncNever leaves it to the operating system.
-	SyncNever
+	SyncEverySecond = journal.SyncEverySecond
+	SyncAlways      = journal.SyncAlways
+	SyncNever       = journal.SyncNever
 )
 
 // Recovery says what Open does with a damaged log.
@@ -134,9 +132,9 @@ type Options struct {
 	Sync      SyncPolicy
 	Databases int // logical databases; 0 means 16. A store never shrinks
 
-	// Replicator makes the store a member of a group, see [Member]; nil is a store that
+	// Replicator makes the store a member of a group, see package member; nil is a store that
 	// is alone. All members need the same Secret and Databases.
-	Replicator Replicator
+	Replicator member.Replicator
 	// Tail is how many bytes of the log a member keeps for those that lag behind, beyond
 	// what it needs itself; 0 means 256 MiB.
 	Tail int64

@@ -99,7 +99,7 @@ func (tx *Tx) arrived(lsn uint64) {
 func (s *Store) SetFollowing(follows bool) { s.following.Store(follows) }
 
 // keepsExpired reports whether another server decides what expires.
-func (s *Store) keepsExpired() bool { return s.following.Load() || s.member.follows() }
+func (s *Store) keepsExpired() bool { return s.following.Load() || s.member.Follows() }
 
 // KeepsExpired reports whether keys, and parts of values, that are over look absent and are not deleted.
 func (tx *Tx) KeepsExpired() bool { return tx.KeepExpired || tx.follows || tx.keeps }

@@ -148,7 +148,7 @@ func (s *Store) trim(last journal.Position) error {
 			return fmt.Errorf("drop files of the log: %w", err)
 		}
 	}
-	return s.member.cutTail(last.LSN)
+	return s.member.CutTail(last.LSN)
 }
 
 // cut writes that the journal begins behind last.
@@ -166,7 +166,7 @@ func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
 		return fmt.Errorf("sync journal: %w", err)
 	}
 	segment := max(s.segment, s.log.File(last.LSN))
-	m.Trimmed, m.Segment = s.member.inLog(last), segment
+	m.Trimmed, m.Segment = s.member.InLog(last), segment
 	b := s.disk.DB.NewBatch()
 	err := errors.Join(
 		b.Set(format.AppendMetaKey(nil), m.Append(nil), nil),

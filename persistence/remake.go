@@ -1,9 +1,5 @@
 package persistence
 
-import (
-	"errors"
-)
-
 // A handler that panics leaves a transaction of which nothing may stay, although it has
 // changed values in their places. Memory cannot be put back, so it is made anew of the
 // disk, as at Open: the journal has everything but this transaction (ADR 0083).
@@ -14,14 +10,6 @@ import (
 // transactions wait, background work ends. Those that the torn values cannot matter to,
 // because they hold other shards already, go on to their ends.
 
-// Leaver is a Replicator that ends the leadership of a term, when the store cannot keep what it has in
-// memory: Follow is called then.
-type Leaver interface {
-	Leave(term uint64)
-}
-
-var errNoLeaver = errors.New("persistence: the engine cannot end its leadership")
-
 // remake makes torn memory anew, and returns when that is done or has failed. The caller holds no lock.
 func (s *Store) remake() {
 	r := &s.keyspace.Tear
@@ -31,7 +19,7 @@ func (s *Store) remake() {
 		return // by another one
 	}
 	if s.member != nil {
-		s.member.leave()
+		s.member.Leave()
 		return
 	}
 	err := s.remakeAlone()
@@ -39,22 +27,6 @@ func (s *Store) remake() {
 		s.report(LevelError, "remake", err)
 	}
 	r.Over(err)
-}
-
-// leave ends the leadership, in which the journal has records that are not committed and may
-// not be lost, and waits for Follow, which makes memory anew of what is committed.
-func (m *Member) leave() {
-	r := &m.s.keyspace.Tear
-	l, ok := m.replicator.(Leaver)
-	if !ok {
-		r.Over(errNoLeaver)
-		return
-	}
-	m.mu.Lock()
-	term := m.term
-	m.mu.Unlock()
-	l.Leave(term)
-	r.Wait()
 }
 
 // remakeAlone makes memory anew of the disk and the whole journal.

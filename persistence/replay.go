@@ -32,7 +32,7 @@ type replay struct {
 	next      atomic.Int32     // shard to be taken
 	last      journal.Position // end of what was replayed
 	part      float64          // of the journal that was applied
-	live      bool             // the store serves meanwhile: see member_follow.go
+	live      bool             // the store serves meanwhile: see replay_live.go
 	allowance allowance
 
 	// known has for keys read from disk which records their heads contain, if
@@ -65,7 +65,7 @@ func (s *Store) replay(ctx context.Context) (journal.Position, error) {
 	r := s.newReplay()
 	err := r.journal(ctx)
 	if err == nil {
-		err = errors.Join(s.checkMarks(r.last.LSN), s.member.replayed(r.last))
+		err = errors.Join(s.checkMarks(r.last.LSN), s.member.Replayed(r.last))
 	}
 	if err == nil {
 		err = r.eachShard(func(w *replayer, sh int) error { return w.reconcile(ctx, sh) })
@@ -124,8 +124,8 @@ func (r *replay) survey() (err error) {
 	s, p := r.s, &r.s.loading
 	first, last, bytes := s.mapping.Trimmed.LSN, s.lastChunk.LSN, int64(0)
 	if m := s.member; m != nil {
-		last, err = m.log.LastRecord(m.Applied())
-		_, bytes = m.log.Size()
+		last, err = m.Log().LastRecord(m.Applied())
+		_, bytes = m.Log().Size()
 	} else {
 		_, bytes = s.chunks.Size()
 	}

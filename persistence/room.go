@@ -26,7 +26,7 @@ func (s *Store) Space() (free, total uint64) { return s.reserve.Space() }
 // DeleteError returns why not even changes that only free room can be written, nil if they can. A
 // tight store expects one when it is asked.
 func (s *Store) DeleteError() error {
-	if s.member.follows() {
+	if s.member.Follows() {
 		return ErrNotLeader
 	}
 	if s.reserve.Tight() {

@@ -13,7 +13,7 @@ const quickSync = time.Millisecond
 // BeginRound is called by a goroutine that is about to make changes for clients, and calls EndRound
 // behind them.
 func (s *Store) BeginRound() {
-	if s.member == nil || s.member.pulled {
+	if s.member == nil || s.member.Pulled() {
 		s.journal.BeginRound()
 	}
 }
@@ -23,9 +23,9 @@ func (s *Store) BeginRound() {
 func (s *Store) EndRound(idle bool) {
 	m := s.member
 	switch {
-	case m != nil && !m.pulled || !s.journal.EndRound():
+	case m != nil && !m.Pulled() || !s.journal.EndRound():
 	case m != nil:
-		m.replicator.(Puller).Attend()
+		m.Attend()
 	case !idle || SyncPolicy(s.sync.Load()) != SyncAlways || s.syncTime.mean() > quickSync || !s.committing.Load().try():
 		s.journal.SignalNow()
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/log"
 	"github.com/vigildb/vigil/persistence/storelog"
@@ -140,28 +139,13 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	return nil
 }
 
-// openEntries opens the log of the group. One in format 2 gets files now. What is damaged is not cut off: the others have what
-// would be lost, and the member has promised it to them.
-func (m *Member) openEntries() (err error) {
-	if m.s.mapping.Pebble {
-		if err := m.upgrade(); err != nil {
-			return fmt.Errorf("move the log of the group from format 2 into files: %w", err)
-		}
-	}
-	m.log, err = grouplog.Open(memberDisk{m.s}, format.Group, m.s.logConfig())
-	if d := log.AsDamage(err); d != nil {
-		return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset, Reason: d.Reason}
-	}
-	return err
-}
-
 // closeLog ends the log. What it has that the device lacks is known to unwritten, if the disk failed.
 func (s *Store) closeLog() (err error) {
 	switch {
 	case s.chunks != nil:
 		err = s.chunks.Close()
-	case s.member != nil && s.member.log != nil:
-		err = s.member.log.Close()
+	case s.member != nil:
+		err = s.member.CloseLog()
 	}
 	if s.member == nil && s.Unsynced() == 0 || s.diskError() != nil {
 		return nil

@@ -96,13 +96,7 @@ func (s *Store) holdFiles() (files *storelog.Log, release func()) {
 	if s.member == nil {
 		return s.chunks.Log, s.chunks.Pin()
 	}
-	s.member.replacing.RLock()
-	files = s.member.log.Files()
-	unpin := files.Pin()
-	return files, func() {
-		unpin()
-		s.member.replacing.RUnlock()
-	}
+	return s.member.HoldFiles()
 }
 
 // checkpoint is Pebble's, with a manifest: of one that it has not written to since

@@ -17,6 +17,7 @@ import (
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/reserve"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/persistence/wal"
@@ -66,7 +67,7 @@ type Store struct {
 	// committing is the task that writes the journal; nil until the data is loaded.
 	committing atomic.Pointer[task]
 	syncTime   meanTime
-	member     *Member // nil if the store is alone
+	member     *member.Member // nil if the store is alone
 	tracker    atomic.Pointer[Tracker]
 	feeder     atomic.Pointer[feeder] // nil without a feed
 	discard    discarded
@@ -144,7 +145,7 @@ func (s *Store) Databases() int { return len(s.mapping.Phys) }
 // SetSync changes when the journal is forced to the device, from the next
 // record on. Replies of a group wait for the commit under all policies.
 func (s *Store) SetSync(p SyncPolicy) {
-	p = s.member.setPolicy(p)
+	p = s.member.SetPolicy(p)
 	s.sync.Store(int32(p))
 	if p == SyncAlways {
 		s.seen.raise(s.journal.Newest())

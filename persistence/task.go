@@ -82,7 +82,7 @@ func (s *Store) touchTask() *task {
 func (s *Store) startTasks() {
 	commit := s.commitTask
 	if s.member != nil {
-		commit = s.member.task
+		commit = s.memberTask
 	}
 	committing := commit()
 	s.committing.Store(committing)

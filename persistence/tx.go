@@ -109,8 +109,16 @@ func (tx *Tx) startAt(now int64) {
 	tx.clock = tx.s.clockAt(now)
 	tx.keeps = tx.s.following.Load()
 	tx.err = tx.s.keyspace.Tear.Failure()
+	tx.enter()
+}
+
+// enter notes how the member is of a group when the transaction begins.
+func (tx *Tx) enter() {
 	if m := tx.s.member; m != nil {
-		m.enter(tx)
+		tx.follows, tx.time = m.Follows(), tx.s.durable.Time()
+		if err := m.Broken(); err != nil {
+			tx.err = err
+		}
 	}
 }
 

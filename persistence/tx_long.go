@@ -45,7 +45,7 @@ func (tx *Tx) extend(set *Shards) {
 		}
 		tx.locked[w] |= set[w]
 	}
-	if m := tx.s.member; m != nil && first && tx.locked != (Shards{}) {
-		m.enter(tx)
+	if first && tx.locked != (Shards{}) {
+		tx.enter()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
@@ -31,14 +32,14 @@ type Administration interface {
 // Engine brings the members of a group to agree.
 type Engine interface {
 	// Replicator is what the store proposes its changes to.
-	Replicator() persistence.Replicator
+	Replicator() member.Replicator
 	// ServeBy has event loops serve connections of other members. It is called before Start, and the loops
 	// end after Close.
 	ServeBy(loops *transport.Loops)
 	// Start takes part from now on. The store is loaded. The functions of the role are
 	// called when this member is about to lead, when it has ceased to, and when it has left
 	// its group for another one, with an empty store.
-	Start(store *persistence.Member, lazy bool, lead, follow, leave func()) error
+	Start(store *member.Member, lazy bool, lead, follow, leave func()) error
 	Succession
 	// Close ends the part of this member, and what waits for its leadership. The store is
 	// closed later.

@@ -16,6 +16,7 @@ import (
 	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -28,7 +29,7 @@ type testGroup struct {
 	done chan struct{}
 
 	engine              sync.Mutex // one call of the member at a time; guards what follows
-	m                   *persistence.Member
+	m                   *member.Member
 	lead, follow, leave func()
 	term, last          uint64
 	back                bool          // nothing is committed
@@ -101,12 +102,12 @@ func (g *testGroup) join(o *Options) {
 	}
 }
 
-func (g *testGroup) Replicator() persistence.Replicator { return g }
+func (g *testGroup) Replicator() member.Replicator { return g }
 
 // ServeBy has nothing to do: there are no connections.
 func (g *testGroup) ServeBy(*transport.Loops) {}
 
-func (g *testGroup) Start(m *persistence.Member, lazy bool, lead, follow, leave func()) error {
+func (g *testGroup) Start(m *member.Member, lazy bool, lead, follow, leave func()) error {
 	g.m, g.lead, g.follow, g.leave = m, lead, follow, leave
 	g.last, g.term = m.Applied(), m.Log().State().Term
 	m.SetLevel(m.NewestLevel())

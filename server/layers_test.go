@@ -50,7 +50,7 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/expiry persistence/fence persistence/format persistence/grouplog persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/prefetch persistence/reserve persistence/slab persistence/snapshot persistence/storelog persistence/tail persistence/wal persistence/writeback structures structures/text structures/types
+	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/expiry persistence/fence persistence/format persistence/grouplog persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/prefetch persistence/reserve persistence/slab persistence/snapshot persistence/storelog persistence/tail persistence/wal persistence/writeback structures structures/text structures/types
 	persistence/catalog:    persistence/format structures
 	persistence/check:      persistence/chunklog persistence/fence persistence/format persistence/grouplog persistence/journal persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/wal structures
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
@@ -62,6 +62,7 @@ const rooms = `
 	persistence/keyspace:   persistence/format persistence/prefetch persistence/slab structures structures/types
 	persistence/log:        persistence/fence
 	persistence/lsm:        persistence/fence persistence/format structures
+	persistence/member:     persistence/expiry persistence/fence persistence/format persistence/grouplog persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/tail persistence/wal
 	persistence/prefetch:
 	persistence/reserve:    persistence/fence persistence/lsm
 	persistence/slab:
@@ -71,7 +72,7 @@ const rooms = `
 	persistence/wal:        persistence/fence persistence/format structures
 	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
 	server/certs:
-	server/cluster:         persistence persistence/grouplog persistence/snapshot server/cluster/mesh server/transport structures/slots
+	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
 	server/replica:         structures/aof

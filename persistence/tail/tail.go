@@ -12,6 +12,9 @@ import (
 	"unsafe"
 )
 
+// Name is the file of a store that has its tail.
+const Name = "vigil-tail"
+
 const (
 	magic     = "vigilTL1"
 	headBytes = 52 // of the file, checksum included

@@ -1,6 +1,6 @@
 // Package cluster keeps one group of members in agreement: it drives
 // go.etcd.io/raft over the log of a store that is a member of a group
-// (persistence.Member). ADR 0048.
+// (member.Member). ADR 0048.
 //
 // A [Driver] is a function of its inputs. It has no goroutine, clock, disk or
 // connection of its own: time, messages and proposals are handed to it, and
@@ -21,7 +21,7 @@
 //     because it has forgotten which leader relies on it.
 //   - R6: a member that may have lost what it acknowledged (a restart without an
 //     orderly end, when entries are not forced to the device at once, on a machine that was booted
-//     meanwhile or does not tell its boots apart, see persistence.Member.Whole) begins a new
+//     meanwhile or does not tell its boots apart, see member.Member.Whole) begins a new
 //     term, so that no leader counts on what it had, and neither votes nor campaigns
 //     until it has an entry that was committed in such a term.
 //   - R7: a member whose log has nothing but what founded the group, or nothing at all,

@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/member"
 )
 
 // maxRounds bounds the rounds of heartbeats that wait for their quorum.
@@ -103,7 +103,7 @@ type Driver struct {
 	carried   map[uint64]*carriage // by member
 	refused   []uint64             // members to which the state was not sent
 	outdated  uint64               // the member that was last refused for its version
-	received  *persistence.Import  // handed to raft, and not taken yet
+	received  *member.Import       // handed to raft, and not taken yet
 	now       time.Duration
 	started   time.Duration
 	replied   map[uint64]time.Duration // when members replied to a leader last

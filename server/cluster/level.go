@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
 )
 
 // The level of a group says what its members may write into its log and its state (persistence.NewestLevel). It is
@@ -87,7 +88,7 @@ func (m *Members) within(newest uint64) error {
 	return nil
 }
 
-// Reads implements [persistence.Reader].
+// Reads implements [member.Reader].
 func (p *Proposals) Reads(members grouplog.Membership, newest uint64) error {
 	m, err := decodeMembers(members.Index, members.Members)
 	if err != nil {
@@ -106,7 +107,7 @@ func (d *Driver) knows(e *raftpb.Entry, cc *raftpb.ConfChangeV2) error {
 }
 
 // knowsState returns ErrLevel, and drops the state, if that is of a group whose level this member does not know.
-func (d *Driver) knowsState(in *persistence.Import) error {
+func (d *Driver) knowsState(in *member.Import) error {
 	m, err := decodeMembers(in.Members().Index, in.Members().Members)
 	if err == nil {
 		err = m.within(d.Log.NewestLevel())

@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
 // A server that runs becomes a member of another group, or a group by itself again. The other group takes it in
 // first, so whatever speaks against that is found while nothing has changed. Then its part in its own group
-// ends, and its store becomes that of the new member in one step (persistence.Member.Renew): a server that is
+// ends, and its store becomes that of the new member in one step (member.Member.Renew): a server that is
 // killed starts as the one or the other. A learner that never came up for that reason is let go again (withdraw.go).
 // ADR 0072.
 
@@ -294,7 +294,7 @@ func (s *Seat) move(n *Node, next *identity, ready func() error) error {
 // renew makes the store that of another member. With drop it may have keys.
 func (s *Seat) renew(next *identity, drop bool) error {
 	err := s.store.Renew(next.encode(), drop)
-	if errors.Is(err, persistence.ErrNotEmpty) {
+	if errors.Is(err, member.ErrNotEmpty) {
 		return errHasKeys
 	}
 	if err == nil {

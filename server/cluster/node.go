@@ -13,6 +13,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
@@ -150,7 +151,7 @@ func listen(c NodeConfig, proposals *Proposals, failed chan error) (*Node, error
 // Start takes part from now on. The store is loaded. lazy says that entries are appended
 // without being forced to the device. lead is called when this member is about to lead, and
 // follow when it has ceased to. A server that joins waits until the group has taken it in.
-func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) error {
+func (n *Node) Start(store *member.Member, lazy bool, lead, follow func()) error {
 	n.newest = store.NewestLevel()
 	self, err := n.identify(n.ctx, store)
 	if err != nil {

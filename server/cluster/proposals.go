@@ -17,7 +17,7 @@ var (
 	errTooLarge = errors.New("the changes of one call are too large for the group: the leader gives them up and steps down")
 )
 
-// Proposals is the persistence.Replicator of a store: it keeps what the store proposes
+// Proposals is the member.Replicator of a store: it keeps what the store proposes
 // until the driver takes it. The zero value is ready for use by a driver that is not run
 // by a Runner.
 type Proposals struct {
@@ -33,10 +33,10 @@ type Proposals struct {
 func NewProposals() *Proposals { return &Proposals{wake: make(chan struct{}, 1)} }
 
 // Wake receives when the store has something to propose, or the runner is to look. It
-// implements [persistence.Puller].
+// implements [member.Puller].
 func (p *Proposals) Wake() chan struct{} { return p.wake }
 
-// Attend has the driver work for the caller, if it can. It implements [persistence.Puller].
+// Attend has the driver work for the caller, if it can. It implements [member.Puller].
 func (p *Proposals) Attend() {
 	p.mu.Lock()
 	turn := p.turn
@@ -73,7 +73,7 @@ func (p *Proposals) Propose(term uint64, data []byte) error {
 	return nil
 }
 
-// Leave implements [persistence.Leaver].
+// Leave implements [member.Leaver].
 func (p *Proposals) Leave(term uint64) {
 	p.mu.Lock()
 	p.stuck = term

@@ -8,13 +8,13 @@ import (
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
 )
 
 // Replica is a store as [Log] and [Machine] of a driver.
 type Replica struct {
-	*persistence.Member
+	*member.Member
 	log     *grouplog.Log
 	members *Members
 	lazy    bool
@@ -23,7 +23,7 @@ type Replica struct {
 }
 
 // NewReplica is OpenReplica with the ids of the founders.
-func NewReplica(m *persistence.Member, founders []uint64, lazy bool) (*Replica, error) {
+func NewReplica(m *member.Member, founders []uint64, lazy bool) (*Replica, error) {
 	var peers []Peer
 	for _, id := range founders {
 		peers = append(peers, Peer{ID: id})
@@ -35,7 +35,7 @@ func NewReplica(m *persistence.Member, founders []uint64, lazy bool) (*Replica, 
 // appended without being forced to the device, so that the end of the machine may lose
 // some. The founders are the first members of the group, the same for all of them; a member
 // that joins later has none. They count as long as the log is empty.
-func OpenReplica(m *persistence.Member, founders []Peer, lazy bool) (*Replica, error) {
+func OpenReplica(m *member.Member, founders []Peer, lazy bool) (*Replica, error) {
 	r := &Replica{Member: m, log: m.Log(), lazy: lazy}
 	r.lost = r.log.State().Term > 0 && !r.log.Boot().Closed && !m.Whole()
 	if _, last := r.log.Bounds(); last == 0 && r.log.State().Term == 0 && len(founders) > 0 {
@@ -266,7 +266,7 @@ func (r *Replica) Export() (*raftpb.SnapshotMetadata, io.ReadCloser, error) {
 
 // Take writes a state aside that comes as a stream. Any goroutine may call it. The state is for
 // Driver.Install; after an error it is nil.
-func (r *Replica) Take(from io.Reader) (*persistence.Import, error) {
+func (r *Replica) Take(from io.Reader) (*member.Import, error) {
 	in, err := r.Receive()
 	if err != nil {
 		return nil, err
@@ -281,7 +281,7 @@ func (r *Replica) Take(from io.Reader) (*persistence.Import, error) {
 }
 
 // Restore implements [States].
-func (r *Replica) Restore(in *persistence.Import, state *raftpb.HardState) error {
+func (r *Replica) Restore(in *member.Import, state *raftpb.HardState) error {
 	hard := grouplog.HardState{Term: state.GetTerm(), Vote: state.GetVote(), Commit: state.GetCommit()}
 	if err := r.Member.Restore(in, hard); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -83,7 +83,7 @@ func (n *Node) lives(ctx context.Context, self *identity, was string, log *group
 }
 
 // found makes this server a new group, of a part of a cluster snapshot.
-func (n *Node) found(self *identity, store *persistence.Member, origin *snapshot.Origin) error {
+func (n *Node) found(self *identity, store *member.Member, origin *snapshot.Origin) error {
 	id, err := standAlone(store, self.Address, func(Claim) Claim { return Claim{} })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)

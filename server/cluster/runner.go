@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/member"
 )
 
 // inboxSize is how many messages may wait for the driver. More wait in their
@@ -121,7 +122,7 @@ type Runner struct {
 }
 
 // Run starts a member, whose store was loaded just now and is closed after Close.
-func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) {
+func Run(store *member.Member, lazy bool, c RunnerConfig) (*Runner, error) {
 	replica, err := NewReplica(store, c.Founders, lazy)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)

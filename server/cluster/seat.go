@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -35,7 +35,7 @@ type Seat struct {
 	changes turn
 	// moving is held while the server becomes a member of another group. It guards what follows.
 	moving sync.Mutex
-	store  *persistence.Member // nil before Start
+	store  *member.Member // nil before Start
 	lazy   bool
 	role   SeatRole
 }
@@ -61,7 +61,7 @@ func Listen(c NodeConfig) (*Seat, error) {
 }
 
 // Start takes part from now on; see [Node.Start]. The functions are those of SeatRole.
-func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave func()) error {
+func (s *Seat) Start(store *member.Member, lazy bool, lead, follow, leave func()) error {
 	s.moving.Lock()
 	s.store, s.lazy, s.role = store, lazy, SeatRole{Role{Lead: lead, Follow: follow}, leave}
 	s.moving.Unlock()
@@ -118,7 +118,7 @@ func (s *Seat) Close() error {
 func (s *Seat) Failed() <-chan error { return s.failed }
 
 // Replicator is what the store proposes to.
-func (s *Seat) Replicator() persistence.Replicator { return s.proposals }
+func (s *Seat) Replicator() member.Replicator { return s.proposals }
 
 // OnPublished has f called with the messages of channels that other servers publish. It is
 // called before Start.

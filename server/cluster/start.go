@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
 )
 
@@ -29,7 +29,7 @@ var errNewDirectory = errors.New("cluster: the directory belongs to no member ye
 
 // identify returns which member the directory is of, and makes it ready to be that: it is
 // written, the port of the group is held, and the group knows the address.
-func (n *Node) identify(ctx context.Context, store *persistence.Member) (*identity, error) {
+func (n *Node) identify(ctx context.Context, store *member.Member) (*identity, error) {
 	log := store.Log()
 	self, err := decodeIdentity(log.Identity())
 	if err != nil {
@@ -359,7 +359,7 @@ func (n *Node) former(self *identity, log *grouplog.Log) (others []string, err e
 }
 
 // becomeAlone makes this server all of its group.
-func (n *Node) becomeAlone(self *identity, store *persistence.Member) error {
+func (n *Node) becomeAlone(self *identity, store *member.Member) error {
 	was := self.Member
 	id, err := standAlone(store, self.Address, func(former Claim) Claim { return former })
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
 
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/member"
 )
 
 // A member that lacks entries which the leader has cut off its log, or that is new, gets the
@@ -25,7 +25,7 @@ type States interface {
 	// Export returns the state as of Applied, as a stream.
 	Export() (*raftpb.SnapshotMetadata, io.ReadCloser, error)
 	// Restore replaces memory, log, members and hard state by those that were received.
-	Restore(*persistence.Import, *raftpb.HardState) error
+	Restore(*member.Import, *raftpb.HardState) error
 	// Keep has the log keep what is behind an entry, 0 for nothing beyond what it keeps anyway.
 	Keep(index uint64)
 }
@@ -136,7 +136,7 @@ func (d *Driver) retry() {
 
 // Install takes a state that was received as a whole, with the message that came with it. It
 // belongs to the driver from then on, which takes it in or drops it with the next Work.
-func (d *Driver) Install(now time.Duration, m *raftpb.Message, in *persistence.Import) error {
+func (d *Driver) Install(now time.Duration, m *raftpb.Message, in *member.Import) error {
 	d.now = now
 	d.drop()
 	d.received = in

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/member"
 )
 
 var errCutShort = errors.New("cut short")
@@ -22,7 +23,7 @@ type parcel struct {
 	lives    [2]int // of both
 	message  *raftpb.Message
 	state    io.ReadCloser
-	in       *persistence.Import
+	in       *member.Import
 }
 
 // Carry implements Courier: pieces arrive one after the other, and the first that is lost ends it.

@@ -1,4 +1,4 @@
-package persistence
+package member
 
 import (
 	"context"
@@ -26,7 +26,6 @@ func (m *Member) Restore(i *Import, state grouplog.HardState) error {
 }
 
 func (m *Member) restore(i *Import, state grouplog.HardState) error {
-	s := m.s
 	if err := i.Finish(); err != nil {
 		return err
 	}
@@ -38,20 +37,20 @@ func (m *Member) restore(i *Import, state grouplog.HardState) error {
 	}
 	i.takeover.State = state
 	m.closeExports()
-	s.durable.Fail(ErrNotLeader) // a pass may wait for a commit
-	defer s.holdStill()()
+	m.durable.Fail(ErrNotLeader) // a pass may wait for a commit
+	defer m.host.HoldStill()()
 	if err := m.replace(i.ingest); err != nil {
 		return err
 	}
 	m.live = nil
 	m.applied.Store(i.Index)
-	s.expiries.Reset()
+	m.expiries.Reset()
 	if err := m.remake(); err != nil {
 		return err
 	}
-	s.trimmed.Store(s.mapping.Trimmed.LSN)
-	s.durable.Abandon()
-	s.durable.Advance(i.last)
+	m.host.Trimmed(m.host.Meta().Trimmed.LSN)
+	m.durable.Abandon()
+	m.durable.Advance(i.last)
 	m.torn = false
 	return i.Close()
 }
@@ -69,26 +68,26 @@ func (m *Member) replace(do func() error) error {
 
 // ingest has Pebble take the tables in, in place of all that the group had.
 func (i *Import) ingest() error {
-	s := i.m.s
+	m := i.m
 	if planted != ingestApart {
 		if err := i.writeRecords(); err != nil {
 			return err
 		}
 	}
-	if err := fence.SyncDir(s.opts.FS, i.dir); err != nil {
+	if err := fence.SyncDir(m.fs, i.dir); err != nil {
 		return err
 	}
 	span := pebble.KeyRange{Start: format.AppendGroup(nil, streamed[0]), End: format.AppendGroupEnd(nil, streamed[len(streamed)-1])}
 	if planted == ingestApart {
 		span.End = format.AppendGroupEnd(nil, format.PrefixStage)
 	}
-	err := s.disk.Change(func(db *pebble.DB) error {
+	err := m.disk.Change(func(db *pebble.DB) error {
 		_, err := db.IngestAndExcise(context.Background(), i.paths, nil, nil, span)
 		return err
 	})
 	if planted == ingestApart && err == nil {
-		b := s.disk.DB.NewBatch()
-		err = errors.Join(i.m.log.Records(&i.takeover, func(k, v []byte) error { return b.Set(k, v, nil) }), s.disk.Apply(b, pebble.Sync))
+		b := m.disk.DB.NewBatch()
+		err = errors.Join(i.m.log.Records(&i.takeover, func(k, v []byte) error { return b.Set(k, v, nil) }), m.disk.Apply(b, pebble.Sync))
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package persistence
+package member
 
 import (
 	"encoding/binary"
@@ -20,41 +20,36 @@ import (
 
 // upgrade makes a store in format 2 one in format 3.
 func (m *Member) upgrade() error {
-	s, cfg := m.s, m.s.logConfig()
+	cfg := m.host.LogConfig()
 	cfg.Synced, cfg.Note = nil, nil              // the version before does not know of segments
 	if err := storelog.Remove(cfg); err != nil { // of an attempt before
 		return err
 	}
-	l, err := grouplog.Open(memberDisk{s}, format.Group, cfg)
+	l, err := grouplog.Open(logDisk{m.disk}, format.Group, cfg)
 	if err != nil {
 		return err
 	}
 	if err = errors.Join(m.takeKept(l), l.Close()); err != nil {
 		return errors.Join(err, storelog.Remove(cfg))
 	}
-	meta := s.mapping
+	meta := *m.host.Meta()
 	meta.Pebble = false
-	b := s.disk.DB.NewBatch()
-	if err := errors.Join(b.Set(format.AppendMetaKey(nil), meta.Append(nil), nil), s.disk.Apply(b, pebble.Sync)); err != nil {
+	b := m.disk.DB.NewBatch()
+	if err := errors.Join(b.Set(format.AppendMetaKey(nil), meta.Append(nil), nil), m.disk.Apply(b, pebble.Sync)); err != nil {
 		return err
 	}
-	s.mapping.Pebble = false
-	if s.opts.MapTail != nil {
-		_ = s.opts.FS.Remove(s.tailPath()) // of no use any more
-	}
-	s.opts.Logf(LevelInfo, "the store is in format 3 now, with what is new in the log of its group in %s: versions before refuse it", storelog.Dir)
+	m.host.Meta().Pebble = false
+	m.host.DropKept() // of no use any more
+	m.logger.Infof("the store is in format 3 now, with what is new in the log of its group in %s: versions before refuse it", storelog.Dir)
 	return nil
 }
 
 // takeKept appends to the log what a process that was killed has left in the tail and the log lacks. If that is not known, because the tail is
 // gone, the log forgets that the machine has not been booted since.
 func (m *Member) takeKept(l *grouplog.Log) error {
-	kept, ours := []tail.Chunk(nil), false
-	if m.s.opts.MapTail != nil && m.s.opts.Boot != [16]byte{} {
-		var err error
-		if kept, ours, err = m.s.readTail(); err != nil {
-			return fmt.Errorf("%s: %w", m.s.tailPath(), err)
-		}
+	kept, ours, err := m.host.Kept()
+	if err != nil {
+		return err
 	}
 	if !ours && l.Boot().ID != [16]byte{} {
 		if err := l.SetBoot(grouplog.Boot{}); err != nil {
@@ -69,10 +64,10 @@ func (m *Member) takeKept(l *grouplog.Log) error {
 		err = l.Append(entries, nil, true)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: write what the disk lacks: %w", m.s.tailPath(), err)
+		return fmt.Errorf("%s: write what the disk lacks: %w", m.fs.PathJoin(m.dir, tail.Name), err)
 	}
 	if len(entries) > 0 {
-		m.s.opts.Logf(LevelInfo, "the process before was killed: %s had what the disk lacked (entries of the group's log: %d)", tailName, len(entries))
+		m.logger.Infof("the process before was killed: %s had what the disk lacked (entries of the group's log: %d)", tail.Name, len(entries))
 	}
 	return nil
 }
@@ -103,7 +98,7 @@ const entryPrefix = 4 + 8 + 1
 func foldKept(runs []tail.Chunk) (entries []grouplog.Entry, err error) {
 	for _, run := range runs {
 		if run.Damaged {
-			return nil, fmt.Errorf("entry %d, or one behind it, is damaged; without the file what the disk lacks is lost: %w", run.First, errDamagedTail)
+			return nil, fmt.Errorf("entry %d, or one behind it, is damaged; without the file what the disk lacks is lost: checksum: %w", run.First, format.ErrCorrupt)
 		}
 		switch {
 		case len(entries) == 0 || run.First <= entries[0].Index:
@@ -111,7 +106,7 @@ func foldKept(runs []tail.Chunk) (entries []grouplog.Entry, err error) {
 		case run.First <= entries[len(entries)-1].Index+1:
 			entries = entries[:run.First-entries[0].Index]
 		default:
-			return nil, fmt.Errorf("entry %d is missing before %d: %w", entries[len(entries)-1].Index+1, run.First, ErrCorrupt)
+			return nil, fmt.Errorf("entry %d is missing before %d: %w", entries[len(entries)-1].Index+1, run.First, format.ErrCorrupt)
 		}
 		for index, b := run.First, run.Records; len(b) > 0; index++ {
 			if len(b) < entryPrefix || uint64(len(b)-entryPrefix) < uint64(binary.LittleEndian.Uint32(b)) {

@@ -5,25 +5,6 @@ import (
 	"fmt"
 )
 
-// Values on disk, and what is noted beside them, never contain records that are not
-// committed. So memory is rolled back as it is made at Open: everything in it is
-// forgotten, and the journal is replayed up to what is committed. Entries behind that stay
-// in the log: a later leader decides about them.
-
-// rollBack makes memory of what is committed.
-func (m *Member) rollBack() error {
-	s := m.s
-	defer s.holdStill()()
-	if err := m.remake(); err != nil {
-		return err
-	}
-	if planted != reusedPositions {
-		s.durable.Abandon()
-	}
-	m.torn = false
-	return nil
-}
-
 // holdStill keeps everything from memory and disk: clients, passes and the sweeper. It
 // waits for what is under way, and returns what ends it.
 func (s *Store) holdStill() (end func()) {
@@ -35,29 +16,6 @@ func (s *Store) holdStill() (end func()) {
 		s.writer.Unlock()
 		s.sweeper.mu.Unlock()
 	}
-}
-
-// remake forgets memory and makes it anew of the disk. Everything is held still.
-func (m *Member) remake() error {
-	m.forgetJournal()
-	if err := m.s.forgetPass(); err != nil {
-		return err
-	}
-	m.s.forgetMemory()
-	if err := m.s.recall(); err != nil {
-		return err
-	}
-	m.s.catalog.Tell()
-	return nil
-}
-
-// forgetJournal drops what was journalled and not proposed.
-func (m *Member) forgetJournal() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.due = m.s.journal.Take(m.due, true)
-	m.drop(len(m.due))
-	m.flying = nil
 }
 
 // forgetPass drops what the writeback has under way, and what the sweeper has found.

@@ -1,4 +1,4 @@
-package persistence
+package member
 
 import (
 	"errors"
@@ -20,14 +20,13 @@ var ErrNotEmpty = errors.New("persistence: the store has keys")
 //
 // No engine uses the store, which does not lead.
 func (m *Member) Renew(identity []byte, drop bool) error {
-	s := m.s
 	if m.leads.Load() {
 		return fmt.Errorf("renew a store that leads: %w", grouplog.ErrCorrupt)
 	}
-	s.durable.Fail(ErrNotLeader) // a pass may wait for a commit
-	defer s.holdStill()()
-	if s.anyKeys() && !drop {
-		s.durable.Fail(nil)
+	m.durable.Fail(ErrNotLeader) // a pass may wait for a commit
+	defer m.host.HoldStill()()
+	if m.host.AnyKeys() && !drop {
+		m.durable.Fail(nil)
 		return ErrNotEmpty
 	}
 	m.closeExports()
@@ -39,20 +38,7 @@ func (m *Member) Renew(identity []byte, drop bool) error {
 	return nil
 }
 
-// anyKeys reports whether a database has a key. All shards are locked.
-func (s *Store) anyKeys() bool {
-	for db := range s.mapping.Phys {
-		for sh := range s.keyspace.Shard {
-			if s.sizeOf(sh, db) > 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func (m *Member) renew(identity []byte) error {
-	s := m.s
 	if err := m.replace(func() error { return m.writeRenewed(identity) }); err != nil {
 		return err
 	}
@@ -62,22 +48,22 @@ func (m *Member) renew(identity []byte) error {
 	m.live = nil
 	m.applied.Store(0)
 	m.keep.Store(0)
-	s.expiries.Reset()
+	m.expiries.Reset()
 	if err := m.remake(); err != nil {
 		return err
 	}
-	s.trimmed.Store(0)
-	s.durable.Restart()
+	m.host.Trimmed(0)
+	m.durable.Restart()
 	m.torn = false
 	return nil
 }
 
 // writeRenewed removes all that the group has, and writes what a new store begins with.
 func (m *Member) writeRenewed(identity []byte) error {
-	s := m.s
-	first := format.Meta{Secret: s.mapping.Secret, Grouped: true}
-	first.Extend(len(s.mapping.Phys))
-	b := s.disk.DB.NewBatch()
+	own := m.host.Meta()
+	first := format.Meta{Secret: own.Secret, Grouped: true}
+	first.Extend(len(own.Phys))
+	b := m.disk.DB.NewBatch()
 	set := func(key, value []byte) error { return b.Set(key, value, nil) }
 	err := errors.Join(
 		b.DeleteRange(format.AppendGroup(nil, streamed[0]), format.AppendGroupEnd(nil, streamed[len(streamed)-1]), nil),
@@ -86,5 +72,5 @@ func (m *Member) writeRenewed(identity []byte) error {
 	if err != nil {
 		return errors.Join(err, b.Close())
 	}
-	return s.disk.Apply(b, pebble.Sync)
+	return m.disk.Apply(b, pebble.Sync)
 }

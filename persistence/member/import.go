@@ -1,4 +1,4 @@
-package persistence
+package member
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// incoming is the directory in that of the store where tables lie that were received and
+	// Incoming is the directory in that of a store where tables lie that were received and
 	// do not count.
-	incoming = "incoming"
+	Incoming = "incoming"
 	// tableBytes is the size in bytes at which a table that is received ends.
 	tableBytes = 16 << 20
 )
@@ -48,7 +48,7 @@ type Import struct {
 
 // Receive begins to take a state in. Any goroutine may call it.
 func (m *Member) Receive() (*Import, error) {
-	fsys := m.s.opts.FS
+	fsys := m.fs
 	i := &Import{m: m, dir: fsys.PathJoin(m.incoming(), strconv.FormatUint(m.imports.Add(1), 10))}
 	if err := errors.Join(fsys.MkdirAll(m.incoming(), 0o700), fsys.MkdirAll(i.dir, 0o700)); err != nil {
 		return nil, fmt.Errorf("receive: %w", err)
@@ -56,12 +56,12 @@ func (m *Member) Receive() (*Import, error) {
 	return i, nil
 }
 
-func (m *Member) incoming() string { return m.s.opts.FS.PathJoin(m.s.opts.Dir, incoming) }
+func (m *Member) incoming() string { return m.fs.PathJoin(m.dir, Incoming) }
 
 // dropIncoming removes what an earlier process has received.
-func (m *Member) dropIncoming() error { return m.s.opts.FS.RemoveAll(m.incoming()) }
+func (m *Member) dropIncoming() error { return m.fs.RemoveAll(m.incoming()) }
 
-// Write takes the next bytes of the stream. After an error, which is ErrCorrupt for bytes that
+// Write takes the next bytes of the stream. After an error, which is format.ErrCorrupt for bytes that
 // are no such stream, ErrMember for one of another group, or the disk's, all others fail.
 func (i *Import) Write(p []byte) (int, error) {
 	if i.err == nil {
@@ -81,10 +81,10 @@ func (i *Import) decode() error {
 			return nil
 		}
 		if string(i.in[:len(streamMagic)]) != streamMagic {
-			return fmt.Errorf("%q begins no state of a group: %w", i.in[:len(streamMagic)], ErrCorrupt)
+			return fmt.Errorf("%q begins no state of a group: %w", i.in[:len(streamMagic)], format.ErrCorrupt)
 		}
 		if f := i.in[len(streamMagic)]; f != streamFormat {
-			return fmt.Errorf("a state of format %d: %w", f, ErrVersion)
+			return fmt.Errorf("a state of format %d: %w", f, format.ErrVersion)
 		}
 		i.in, i.began = i.in[len(streamMagic)+1:], true
 	}
@@ -92,14 +92,14 @@ func (i *Import) decode() error {
 	for len(b) >= blockHeader {
 		n := binary.LittleEndian.Uint32(b)
 		if n > streamBlock+maxStreamKey+8 && i.Index != 0 || n > maxField || i.ended {
-			return fmt.Errorf("a block of %d bytes, ended %v: %w", n, i.ended, ErrCorrupt)
+			return fmt.Errorf("a block of %d bytes, ended %v: %w", n, i.ended, format.ErrCorrupt)
 		}
 		if uint64(len(b)-blockHeader) < uint64(n) {
 			break
 		}
 		payload := b[blockHeader : blockHeader+n]
 		if i.sum = format.Checksum(i.sum, payload); i.sum != binary.LittleEndian.Uint32(b[4:]) {
-			return fmt.Errorf("checksum of a block of %d bytes: %w", n, ErrCorrupt)
+			return fmt.Errorf("checksum of a block of %d bytes: %w", n, format.ErrCorrupt)
 		}
 		i.payload = append(i.payload, payload...)
 		i.ended = n == 0
@@ -123,7 +123,7 @@ func (i *Import) take() error {
 	for len(b) >= 8 {
 		k, v := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
 		if k > maxStreamKey || v > maxField {
-			return fmt.Errorf("a key of %d and a value of %d bytes: %w", k, v, ErrCorrupt)
+			return fmt.Errorf("a key of %d and a value of %d bytes: %w", k, v, format.ErrCorrupt)
 		}
 		if uint64(len(b)-8) < uint64(k)+uint64(v) {
 			break
@@ -141,7 +141,7 @@ func (i *Import) take() error {
 		return nil
 	}
 	if len(i.payload) > 0 {
-		return fmt.Errorf("%d bytes behind the last key: %w", len(i.payload), ErrCorrupt)
+		return fmt.Errorf("%d bytes behind the last key: %w", len(i.payload), format.ErrCorrupt)
 	}
 	return i.endTable()
 }
@@ -150,7 +150,7 @@ func (i *Import) take() error {
 func (i *Import) begin() error {
 	b := i.payload
 	if len(b) < streamFixed {
-		return fmt.Errorf("a state begins with %d bytes: %w", len(b), ErrCorrupt)
+		return fmt.Errorf("a state begins with %d bytes: %w", len(b), format.ErrCorrupt)
 	}
 	var n [6]uint64
 	for k := range n {
@@ -160,21 +160,21 @@ func (i *Import) begin() error {
 	var fields [2][]byte
 	for k := range fields {
 		if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
-			return fmt.Errorf("a field of what a state begins with: %w", ErrCorrupt)
+			return fmt.Errorf("a field of what a state begins with: %w", format.ErrCorrupt)
 		}
 		end := 4 + binary.LittleEndian.Uint32(b)
 		fields[k], b = slices.Clone(b[4:end]), b[end:]
 	}
 	if len(b) > 0 || len(fields[0]) < 8 || n[0] == 0 || n[0] < n[3] || n[2] < n[5] {
-		return fmt.Errorf("a state as of entry %d behind %d: %w", n[0], n[3], ErrCorrupt)
+		return fmt.Errorf("a state as of entry %d behind %d: %w", n[0], n[3], format.ErrCorrupt)
 	}
 	stored, err := format.DecodeMeta(fields[1])
 	if err != nil {
 		return err
 	}
-	own := &i.m.s.mapping
-	if stored.Secret != own.Secret || !stored.Grouped || len(stored.Phys) != i.m.s.Databases() {
-		return fmt.Errorf("a state with another secret or with %d databases in place of %d: %w", len(stored.Phys), i.m.s.Databases(), ErrMember)
+	own := i.m.host.Meta()
+	if stored.Secret != own.Secret || !stored.Grouped || len(stored.Phys) != len(own.Phys) {
+		return fmt.Errorf("a state with another secret or with %d databases in place of %d: %w", len(stored.Phys), len(own.Phys), ErrMember)
 	}
 	i.payload = nil
 	stored.Pebble = false
@@ -191,7 +191,7 @@ func (i *Import) Members() grouplog.Membership { return i.takeover.Membership }
 // set writes a key.
 func (i *Import) set(key, value []byte) error {
 	if !format.HasGroup(key) || !slices.Contains(streamed[:], key[0]) || bytes.Compare(key, i.key) <= 0 {
-		return fmt.Errorf("key %.20q behind %.20q: %w", key, i.key, ErrCorrupt)
+		return fmt.Errorf("key %.20q behind %.20q: %w", key, i.key, format.ErrCorrupt)
 	}
 	// What follows the records of the log is in a table of its own: they are written last.
 	if i.bytes >= tableBytes || key[0] > format.PrefixRecords && len(i.key) > 0 && i.key[0] < format.PrefixRecords {
@@ -213,17 +213,16 @@ func (i *Import) set(key, value []byte) error {
 }
 
 func (i *Import) beginTable() error {
-	s := i.m.s
-	path := s.opts.FS.PathJoin(i.dir, fmt.Sprintf("%06d.sst", len(i.paths)))
-	f, err := s.opts.FS.Create(path, "vigil")
+	path := i.m.fs.PathJoin(i.dir, fmt.Sprintf("%06d.sst", len(i.paths)))
+	f, err := i.m.fs.Create(path, "vigil")
 	if err != nil {
 		return err
 	}
-	o := s.pebbleOptions(s.disk.Fence())
+	o := i.m.host.Options()
 	o.EnsureDefaults()
 	// The device begins to write while the rest is received, as with the tables that Pebble makes.
 	f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: o.BytesPerSync})
-	i.table, i.bytes = sstable.NewWriter(objstorageprovider.NewFileWritable(f), o.MakeWriterOptions(6, s.disk.DB.TableFormat())), 0
+	i.table, i.bytes = sstable.NewWriter(objstorageprovider.NewFileWritable(f), o.MakeWriterOptions(6, i.m.disk.DB.TableFormat())), 0
 	i.paths = append(i.paths, path)
 	return nil
 }
@@ -236,10 +235,10 @@ func (i *Import) endTable() (err error) {
 	return err
 }
 
-// Finish returns an error, ErrCorrupt, unless the stream has been written to its end.
+// Finish returns an error, format.ErrCorrupt, unless the stream has been written to its end.
 func (i *Import) Finish() error {
 	if i.err == nil && !i.ended {
-		i.err = fmt.Errorf("the state ends too early: %w", ErrCorrupt)
+		i.err = fmt.Errorf("the state ends too early: %w", format.ErrCorrupt)
 	}
 	return i.err
 }
@@ -248,5 +247,5 @@ func (i *Import) Finish() error {
 func (i *Import) Close() error {
 	err := i.endTable()
 	i.err = ErrClosed
-	return errors.Join(err, i.m.s.opts.FS.RemoveAll(i.dir))
+	return errors.Join(err, i.m.fs.RemoveAll(i.dir))
 }

@@ -16,26 +16,6 @@ import (
 // read from the disk first: what Load assumes of it, and puts right at the end, would be
 // wrong for as long as the member serves. And databases that are flushed go from the disk.
 
-// follow applies an entry.
-func (m *Member) follow(e *grouplog.Entry) (err error) {
-	if m.live == nil {
-		m.live = m.s.newLive()
-	}
-	r := m.live
-	if e.Type != grouplog.Records {
-		r.last.Index = e.Index
-		return nil
-	}
-	b := make([]byte, entryHeader, entryHeader+len(e.Data))
-	b[entryHeader-1] = format.ChunkRecords
-	c := windowChunk{Chunk: format.Chunk{Index: e.Index, Bytes: append(b, e.Data...)}}
-	m.torn = true
-	if err = r.entry(&c); err == nil {
-		m.torn = false
-	}
-	return err
-}
-
 // newLive makes a replay that goes on where memory ends.
 func (s *Store) newLive() *replay {
 	r := &replay{s: s, live: true, last: journal.Position{LSN: s.journal.Newest(), Index: s.member.Applied()}}
@@ -48,6 +28,19 @@ func (s *Store) newLive() *replay {
 	s.keyspace.Unlock(&all)
 	return r
 }
+
+// entryHeader is what a chunk has in front of the data of an entry: its term and type.
+const entryHeader = 9
+
+// Apply implements member.Applier.
+func (r *replay) Apply(e *grouplog.Entry) error {
+	b := make([]byte, entryHeader, entryHeader+len(e.Data))
+	b[entryHeader-1] = format.ChunkRecords
+	return r.entry(&windowChunk{Chunk: format.Chunk{Index: e.Index, Bytes: append(b, e.Data...)}})
+}
+
+// Skip implements member.Applier.
+func (r *replay) Skip(index uint64) { r.last.Index = index }
 
 // entry applies a chunk.
 func (r *replay) entry(c *windowChunk) error {

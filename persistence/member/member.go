@@ -1,4 +1,4 @@
-package persistence
+package member
 
 import (
 	"errors"
@@ -7,10 +7,18 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/expiry"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/log"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/persistence/storelog"
+	"github.com/vigildb/vigil/persistence/wal"
 )
 
 // Replicator is the engine of consensus of a group, as a member that leads sees it.
@@ -40,7 +48,7 @@ type Puller interface {
 // the group's log: what one member, the leader, changes is proposed in place of being
 // written, counts when it is committed, and is applied by the others then. ADR 0047.
 //
-// What [Store.WaitDurable] waits for, and what values on disk contain, is committed. So
+// What persistence.Store.WaitDurable waits for, and what values on disk contain, is committed. So
 // everything that is not can be given up: Follow forgets memory and replays the journal.
 // The numbers that Tx.Commit and Tx.Seen return are positions then: what depends on
 // something that was given up is never confirmed, whatever is recorded later.
@@ -48,14 +56,25 @@ type Puller interface {
 // The engine calls Append, Commit, Lead and Follow, one at a time. The entries of
 // Commit were appended before. After an error of the disk the store is to be closed.
 type Member struct {
-	s          *Store
+	host       Host
+	logger     Log
 	log        *grouplog.Log
 	replicator Replicator
+	disk       *lsm.Disk
+	keyspace   *keyspace.Keyspace
+	journal    *journal.Journal
+	durable    *journal.Durability
+	size       *journal.Log // of the chunks in the log
+	expiries   *expiry.Clock
+	fs         vfs.FS
+	dir        string
+	boot       [16]byte
+	kept       int64 // bytes that the log keeps for others
 
 	// leads is changed with all shards locked. Code that holds one may rely on it.
 	leads   atomic.Bool
 	applied atomic.Uint64 // last entry that memory contains, or is given up for
-	policy  atomic.Int32  // SyncPolicy of what is appended
+	policy  atomic.Int32  // journal.SyncPolicy of what is appended
 	whole   bool          // see Whole
 	syncNow chan struct{} // see hurry
 	broken  atomic.Pointer[error]
@@ -70,7 +89,7 @@ type Member struct {
 
 	pulled bool // the replicator is a Puller
 
-	live *replay // of a follower; nil until the first entry
+	live Applier // of a follower; nil until the first entry
 	torn bool    // an entry was applied in part
 
 	mu     sync.Mutex      // guards below; taken before the journal's
@@ -79,53 +98,89 @@ type Member struct {
 	flying []uint64        // last record of each entry that was proposed and may not be committed
 }
 
-// memberDisk is where records of the log of a group lie.
-type memberDisk struct{ s *Store }
+// logDisk is where records of the log of a group lie.
+type logDisk struct{ *lsm.Disk }
 
-func (d memberDisk) Reader() *pebble.DB { return d.s.disk.DB }
+func (d logDisk) Reader() *pebble.DB { return d.DB }
 
-func (d memberDisk) Apply(b *pebble.Batch) error { return d.s.disk.Apply(b, pebble.Sync) }
+func (d logDisk) Apply(b *pebble.Batch) error { return d.Disk.Apply(b, pebble.Sync) }
 
-// Member returns the store as a member of its group, nil if it is alone.
-func (s *Store) Member() *Member { return s.member }
-
-// join makes the store a member before anything is read.
-func (s *Store) join() {
-	s.durable.Init()
-	if s.opts.Replicator != nil {
-		s.member = &Member{s: s, replicator: s.opts.Replicator, syncNow: make(chan struct{}, 1)}
-		if s.member.level.newest = s.opts.NewestLevel; s.opts.NewestLevel == 0 {
-			s.member.level.newest = NewestLevel
-		}
-		if p, ok := s.opts.Replicator.(Puller); ok && p.Wake() != nil {
-			s.member.pulled = true
-			s.journal.WakeBy(p.Wake())
-		}
-		s.durable.Branch()
-	}
+// Config is what a member works on. All of it belongs to the store.
+type Config struct {
+	Host       Host
+	Log        Log
+	Replicator Replicator
+	Newest     uint64 // the newest level that the member reads and writes
+	Disk       *lsm.Disk
+	Keyspace   *keyspace.Keyspace
+	Journal    *journal.Journal
+	Durable    *journal.Durability
+	Size       *journal.Log
+	Expiries   *expiry.Clock
+	FS         vfs.FS
+	Dir        string
+	Boot       [16]byte // of the machine, zero if that is not known
+	Tail       int64    // bytes that the log keeps for other members
 }
 
-// openLog opens the log of the store, or of its group if it is in one.
-func (s *Store) openLog() (err error) {
-	m := s.member
-	if s.mapping.Grouped != (m != nil) {
-		if m != nil {
-			return fmt.Errorf("the store is alone, and cannot become a member of a group: %w", ErrMember)
-		}
-		return fmt.Errorf("the store is a member of a group, and cannot be opened alone: %w", ErrMember)
+// New makes a member, whose log is not open.
+func New(c Config) *Member {
+	m := &Member{host: c.Host, logger: c.Log, replicator: c.Replicator, disk: c.Disk, keyspace: c.Keyspace, journal: c.Journal,
+		durable: c.Durable, size: c.Size, expiries: c.Expiries, fs: c.FS, dir: c.Dir, boot: c.Boot, kept: c.Tail, syncNow: make(chan struct{}, 1)}
+	m.level.newest = c.Newest
+	if p, ok := c.Replicator.(Puller); ok && p.Wake() != nil {
+		m.pulled = true
+		m.journal.WakeBy(p.Wake())
 	}
-	if m == nil {
-		return s.openChunks()
-	}
+	m.durable.Branch()
+	return m
+}
+
+// Open opens the log of the group.
+func (m *Member) Open() error {
 	if err := m.openEntries(); err != nil {
 		return err
 	}
 	if err := m.readable(); err != nil {
 		return err
 	}
-	m.whole = s.opts.Boot != [16]byte{} && m.log.Boot().ID == s.opts.Boot
+	m.whole = m.boot != [16]byte{} && m.log.Boot().ID == m.boot
 	m.applied.Store(m.log.State().Commit)
 	return m.dropIncoming()
+}
+
+// openEntries opens the log of the group. One in format 2 gets files now. What is damaged is not cut off: the others have what
+// would be lost, and the member has promised it to them.
+func (m *Member) openEntries() (err error) {
+	if m.host.Meta().Pebble {
+		if err := m.upgrade(); err != nil {
+			return fmt.Errorf("move the log of the group from format 2 into files: %w", err)
+		}
+	}
+	m.log, err = grouplog.Open(logDisk{m.disk}, format.Group, m.host.LogConfig())
+	if d := log.AsDamage(err); d != nil {
+		return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset, Reason: d.Reason}
+	}
+	return err
+}
+
+// CloseLog ends the log, if it is open.
+func (m *Member) CloseLog() error {
+	if m.log == nil {
+		return nil
+	}
+	return m.log.Close()
+}
+
+// HoldFiles returns the files of the log, which all stay, and what the store has, until release is called.
+func (m *Member) HoldFiles() (files *storelog.Log, release func()) {
+	m.replacing.RLock()
+	files = m.log.Files()
+	unpin := files.Pin()
+	return files, func() {
+		unpin()
+		m.replacing.RUnlock()
+	}
 }
 
 // Whole reports that the log has everything that was appended to it before the store was opened: its grouplog.Boot has what
@@ -134,32 +189,32 @@ func (m *Member) Whole() bool { return m.whole }
 
 // Boot identifies the boot of the machine during which the death of the process loses nothing that was
 // appended, under any policy. It is zero if that is not known.
-func (m *Member) Boot() (id [16]byte) { return m.s.opts.Boot }
+func (m *Member) Boot() (id [16]byte) { return m.boot }
 
-// follows reports whether the store is a member that does not lead: nothing may be
+// Follows reports whether the store is a member that does not lead: nothing may be
 // changed by it. The lock of a shard is held, or the answer is of the past.
-func (m *Member) follows() bool { return m != nil && !m.leads.Load() }
+func (m *Member) Follows() bool { return m != nil && !m.leads.Load() }
 
 // Leads reports whether the member leads its group. By the time that it returns this may
 // have changed, unless a lock of a shard is held.
 func (m *Member) Leads() bool { return m.leads.Load() }
 
-// enter is called when a transaction begins.
-func (m *Member) enter(tx *Tx) {
-	tx.follows, tx.time = m.follows(), m.s.durable.Time()
+// Broken returns why the member cannot go on, nil if it can.
+func (m *Member) Broken() error {
 	if err := m.broken.Load(); err != nil {
-		tx.err = *err
+		return *err
 	}
+	return nil
 }
 
-// setPolicy changes when entries are forced to the device, and returns what replies are
+// SetPolicy changes when entries are forced to the device, and returns what replies are
 // to wait for: the commit, always.
-func (m *Member) setPolicy(p SyncPolicy) SyncPolicy {
+func (m *Member) SetPolicy(p journal.SyncPolicy) journal.SyncPolicy {
 	if m == nil {
 		return p
 	}
 	m.policy.Store(int32(p))
-	return SyncAlways
+	return journal.SyncAlways
 }
 
 // Log returns the log for reading, and for what else the engine keeps in it. Entries are
@@ -170,7 +225,7 @@ func (m *Member) Log() *grouplog.Log { return m.log }
 func (m *Member) Applied() uint64 { return m.applied.Load() }
 
 // Append writes entries, and the hard state unless it is nil: they outlive the process. It is forced to the device
-// if term or vote changed and, with entries, under SyncAlways. Under other policies a
+// if term or vote changed and, with entries, under journal.SyncAlways. Under other policies a
 // machine that fails may lose what was appended last: the
 // engine must not let such a member vote before it has caught up.
 //
@@ -186,11 +241,11 @@ func (m *Member) Append(entries []grouplog.Entry, state *grouplog.HardState) err
 		}
 	}
 	unsynced := m.log.Unsynced()
-	sync := len(entries) > 0 && (SyncPolicy(m.policy.Load()) == SyncAlways || unsynced > mostUnsynced)
+	sync := len(entries) > 0 && (journal.SyncPolicy(m.policy.Load()) == journal.SyncAlways || unsynced > MostUnsynced)
 	if err := m.log.Append(entries, state, sync); err != nil {
 		return m.failed(err)
 	}
-	if unsynced > hurriedUnsynced && !sync {
+	if unsynced > HurriedUnsynced && !sync {
 		m.hurry()
 	}
 	return nil
@@ -201,7 +256,7 @@ func (m *Member) failed(err error) error {
 	if errors.Is(err, grouplog.ErrCorrupt) {
 		return err
 	}
-	return m.s.logFailed(err)
+	return m.host.Failed(err)
 }
 
 // Commit takes entries, the next ones, that are committed. On the leader replies and
@@ -225,11 +280,9 @@ func (m *Member) Commit(entries []grouplog.Entry) error {
 		m.applied.Store(e.Index)
 	}
 	if m.leads.Load() && !m.pulled {
-		m.s.journal.Signal()
+		m.journal.Signal()
 	}
-	if m.s.log.Bytes() > m.s.writer.JournalBound() {
-		m.s.writer.Signal()
-	}
+	m.host.Grown()
 	return nil
 }
 
@@ -238,12 +291,12 @@ func (m *Member) commit(e *grouplog.Entry) error {
 		return m.follow(e)
 	}
 	last, err := m.log.LastRecord(e.Index)
-	if err == nil && last > m.s.journal.Newest() {
-		err = fmt.Errorf("entry %d ends with record %d, the leader has %d: %w", e.Index, last, m.s.journal.Newest(), grouplog.ErrCorrupt)
+	if err == nil && last > m.journal.Newest() {
+		err = fmt.Errorf("entry %d ends with record %d, the leader has %d: %w", e.Index, last, m.journal.Newest(), grouplog.ErrCorrupt)
 	}
 	if err == nil && e.Type == grouplog.Records {
-		m.s.log.Add(last, int64(len(e.Data)), 0)
-		m.s.durable.Advance(last)
+		m.size.Add(last, int64(len(e.Data)), 0)
+		m.durable.Advance(last)
 	}
 	return err
 }
@@ -251,24 +304,23 @@ func (m *Member) commit(e *grouplog.Entry) error {
 // Lead makes the member the leader in a term, once the first entry of it is applied: from
 // now on it takes changes. It waits for all shards.
 func (m *Member) Lead(term uint64) error {
-	s := m.s
 	_, end := m.log.Bounds()
 	last, err := m.log.LastRecord(end)
 	if err != nil {
 		return fmt.Errorf("lead: %w", err)
 	}
-	var all Shards
+	var all keyspace.Shards
 	all.AddAll()
-	s.keyspace.Lock(&all, true)
-	defer s.keyspace.Unlock(&all)
-	if m.torn || m.leads.Load() || last != s.journal.Newest() {
-		return fmt.Errorf("lead in term %d: record %d of %d is applied: %w", term, s.journal.Newest(), last, grouplog.ErrCorrupt)
+	m.keyspace.Lock(&all, true)
+	defer m.keyspace.Unlock(&all)
+	if m.torn || m.leads.Load() || last != m.journal.Newest() {
+		return fmt.Errorf("lead in term %d: record %d of %d is applied: %w", term, m.journal.Newest(), last, grouplog.ErrCorrupt)
 	}
 	m.mu.Lock()
 	m.term = term
 	m.mu.Unlock()
 	m.live = nil
-	s.durable.Advance(last)
+	m.durable.Advance(last)
 	m.leads.Store(true)
 	return nil
 }
@@ -277,31 +329,30 @@ func (m *Member) Lead(term uint64) error {
 // waits for all shards. What is in memory and not committed is given up: waiting calls get
 // an error, and memory is made again of what is on disk, which takes as long as Open.
 func (m *Member) Follow() error {
-	s := m.s
-	var all Shards
+	var all keyspace.Shards
 	all.AddAll()
-	s.keyspace.Lock(&all, true)
+	m.keyspace.Lock(&all, true)
 	m.leads.Store(false)
-	stale := m.torn || s.keyspace.Tear.Torn() || s.journal.Newest() > s.Synced()
-	s.keyspace.Unlock(&all)
+	stale := m.torn || m.keyspace.Tear.Torn() || m.journal.Newest() > m.durable.Synced()
+	m.keyspace.Unlock(&all)
 	m.live = nil
 	if !stale {
 		return nil
 	}
-	s.durable.Fail(ErrNotLeader) // a pass may wait for a commit
+	m.durable.Fail(ErrNotLeader) // a pass may wait for a commit
 	if planted == keptTail {
 		return nil
 	}
 	if err := m.rollBack(); err != nil {
 		err = fmt.Errorf("roll back: %w", err)
 		m.broken.Store(&err)
-		s.keyspace.Tear.Over(err)
+		m.keyspace.Tear.Over(err)
 		return err
 	}
-	if s.keyspace.Tear.Torn() {
-		s.warmer.restart()
+	if m.keyspace.Tear.Torn() {
+		m.host.Rewarm()
 	}
-	s.keyspace.Tear.Over(nil)
+	m.keyspace.Tear.Over(nil)
 	return nil
 }
 
@@ -311,32 +362,32 @@ func (m *Member) Resign() {
 	if m == nil {
 		return
 	}
-	var all Shards
+	var all keyspace.Shards
 	all.AddAll()
-	m.s.keyspace.Lock(&all, true)
+	m.keyspace.Lock(&all, true)
 	m.leads.Store(false)
-	m.s.keyspace.Unlock(&all)
-	m.s.durable.Close(ErrClosed)
-	if m.s.keyspace.Tear.Torn() {
-		m.s.keyspace.Tear.Over(ErrClosed)
+	m.keyspace.Unlock(&all)
+	m.durable.Close(ErrClosed)
+	if m.keyspace.Tear.Torn() {
+		m.keyspace.Tear.Over(ErrClosed)
 	}
 	m.closeExports()
 }
 
-// rest adds to a batch that what it writes may contain all that is committed, as far as the device has it.
-func (m *Member) rest(b *pebble.Batch) error {
+// Rest adds to a batch that what it writes may contain all that is committed, as far as the device has it.
+func (m *Member) Rest(b *pebble.Batch) error {
 	if m == nil || planted == forgottenRest {
 		return nil
 	}
 	_, forced := m.log.Forced()
 	if planted == hastyLog {
-		forced = m.s.Synced()
+		forced = m.durable.Synced()
 	}
-	return m.log.Rest(b, min(m.s.Synced(), forced))
+	return m.log.Rest(b, min(m.durable.Synced(), forced))
 }
 
-// inLog returns a position of the journal with the index that the log of the group has for it.
-func (m *Member) inLog(to journal.Position) journal.Position {
+// InLog returns a position of the journal with the index that the log of the group has for it.
+func (m *Member) InLog(to journal.Position) journal.Position {
 	if m != nil {
 		to.Index = m.log.Holding(to.LSN)
 	}
@@ -346,13 +397,13 @@ func (m *Member) inLog(to journal.Position) journal.Position {
 // maxTail is how many entries a member keeps for others at most, however small they are.
 const maxTail = 1 << 18
 
-// cutTail removes what the log has beyond Options.Tail up to the record behind which a
+// CutTail removes what the log has beyond Options.Tail up to the record behind which a
 // replay begins.
-func (m *Member) cutTail(lsn uint64) error {
+func (m *Member) CutTail(lsn uint64) error {
 	if m == nil {
 		return nil
 	}
-	index := m.log.Excess(m.log.Holding(lsn), m.s.opts.Tail, maxTail)
+	index := m.log.Excess(m.log.Holding(lsn), m.kept, maxTail)
 	if keep := m.keep.Load(); keep != 0 {
 		index = min(index, keep)
 	}
@@ -366,23 +417,27 @@ func (m *Member) cutTail(lsn uint64) error {
 // another one; 0 is none. A member that is being given the state needs the log from there on.
 func (m *Member) Keep(index uint64) { m.keep.Store(index) }
 
-// replayed checks where a replay has ended.
-func (m *Member) replayed(at journal.Position) error {
+// Replayed checks where a replay has ended.
+func (m *Member) Replayed(at journal.Position) error {
 	if m == nil {
 		return nil
 	}
 	last, err := m.log.LastRecord(m.Applied())
 	if err == nil && (at.Index != m.Applied() || at.LSN != last) {
-		err = fmt.Errorf("the journal ends with record %d of entry %d, want %d of %d: %w", at.LSN, at.Index, last, m.Applied(), ErrCorrupt)
+		err = fmt.Errorf("the journal ends with record %d of entry %d, want %d of %d: %w", at.LSN, at.Index, last, m.Applied(), format.ErrCorrupt)
 	}
 	return err
 }
 
 // Origin returns of which snapshot the store was made, nil if it was made of none, or has been used since. The
-// error is ErrCorrupt for a damaged note.
+// error is format.ErrCorrupt for a damaged note.
 func (m *Member) Origin() (*snapshot.Origin, error) {
-	return snapshot.ReadOrigin(m.s.opts.FS, m.s.opts.Dir)
+	return snapshot.ReadOrigin(m.fs, m.dir)
 }
 
 // DropOrigin forgets of which snapshot the store was made. It returns when that is on the device.
-func (m *Member) DropOrigin() error { return snapshot.RemoveOrigin(m.s.opts.FS, m.s.opts.Dir) }
+func (m *Member) DropOrigin() error { return snapshot.RemoveOrigin(m.fs, m.dir) }
+
+// DiskError returns why the disk cannot be written any more, nil if it can. A store in a group is
+// to be closed then, so that another member leads: this one would refuse all changes.
+func (m *Member) DiskError() error { return m.disk.Err() }

@@ -1,4 +1,4 @@
-package persistence
+package member
 
 import (
 	"fmt"
@@ -12,35 +12,42 @@ import (
 // meanwhile: entries of few records cost more than those of many.
 const maxFlying = 4
 
-// task makes the task that proposes what is journalled. It stands in the place of the
-// committer, and has its name.
-func (m *Member) task() *task {
-	t := &task{name: "commit", wake: m.s.journal.Wake(), period: syncPeriod, last: m.sync}
+// Wake gets a token when Step may have something to do.
+func (m *Member) Wake() chan struct{} {
 	if m.pulled {
-		t.wake = m.syncNow
+		return m.syncNow
 	}
-	t.step = func(periodic bool) {
-		if periodic {
-			m.s.journal.Trim()
-		}
-		if periodic && SyncPolicy(m.policy.Load()) == SyncEverySecond || m.log.Unsynced() > hurriedUnsynced {
-			m.sync()
-		}
-		if !m.pulled {
-			m.Propose()
-		}
-	}
-	return t
+	return m.journal.Wake()
 }
 
-// The system may have so many bytes of the log that the device has not, as they stay in memory too: from hurriedUnsynced on the task forces
-// them to the device, from mostUnsynced on Append itself.
-const hurriedUnsynced, mostUnsynced = 8 << 20, 16 << 20
+// Step proposes what is journalled, unless a Puller does, and forces the log to the device when that is due: periodically
+// under SyncEverySecond.
+func (m *Member) Step(periodic bool) {
+	if periodic {
+		m.journal.Trim()
+	}
+	if periodic && journal.SyncPolicy(m.policy.Load()) == journal.SyncEverySecond || m.log.Unsynced() > HurriedUnsynced {
+		m.SyncLater()
+	}
+	if !m.pulled {
+		m.Propose()
+	}
+}
+
+// Pulled reports that the replicator is a Puller, and Attend is what that has.
+func (m *Member) Pulled() bool { return m.pulled }
+
+// Attend is part of Puller.
+func (m *Member) Attend() { m.replicator.(Puller).Attend() }
+
+// The system may have so many bytes of the log that the device has not, as they stay in memory too: from HurriedUnsynced on the task forces
+// them to the device, from MostUnsynced on Append itself.
+const HurriedUnsynced, MostUnsynced = 8 << 20, 16 << 20
 
 // hurry has the task sync before its period is over.
 func (m *Member) hurry() {
 	if !m.pulled {
-		m.s.journal.Signal()
+		m.journal.Signal()
 		return
 	}
 	select {
@@ -49,10 +56,10 @@ func (m *Member) hurry() {
 	}
 }
 
-// sync is Sync, for the task.
-func (m *Member) sync() {
+// SyncLater is Sync whose error is logged, and tried again by the next call.
+func (m *Member) SyncLater() {
 	if err := m.Sync(); err != nil {
-		m.s.report(LevelError, "commit", err)
+		m.logger.Error("commit", err)
 	}
 }
 
@@ -64,8 +71,8 @@ func (m *Member) Sync() error {
 	return nil
 }
 
-// awaitForce has the device have the log up to a record that is committed.
-func (m *Member) awaitForce(lsn uint64) error {
+// AwaitForce has the device have the log up to a record that is committed.
+func (m *Member) AwaitForce(lsn uint64) error {
 	if m == nil {
 		return nil
 	}
@@ -86,21 +93,20 @@ func (m *Member) Forced() uint64 {
 func (m *Member) Propose() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.s
-	committed := s.Synced()
+	committed := m.durable.Synced()
 	m.flying = slices.DeleteFunc(m.flying, func(last uint64) bool { return last <= committed })
 	for m.leads.Load() && len(m.flying) < maxFlying {
 		if len(m.due) == 0 {
-			if m.due = s.journal.Take(m.due, true); len(m.due) == 0 {
+			if m.due = m.journal.Take(m.due, true); len(m.due) == 0 {
 				return
 			}
 		}
 		if err := m.replicator.Propose(m.term, entryData(&m.due[0])); err != nil {
-			s.report(LevelDebug, "propose", fmt.Errorf("propose an entry: %w", err))
+			m.logger.Debug("propose", fmt.Errorf("propose an entry: %w", err))
 			return
 		}
 		if planted == hastyCommit {
-			s.durable.Advance(m.due[0].Last)
+			m.durable.Advance(m.due[0].Last)
 		}
 		m.flying = append(m.flying, m.due[0].Last)
 		m.drop(1)
@@ -110,9 +116,9 @@ func (m *Member) Propose() {
 // drop gives the first n chunks that are due back to the journal.
 func (m *Member) drop(n int) {
 	for i := range m.due[:n] {
-		m.s.journal.Written(&m.due[i], m.due[i].Size())
+		m.journal.Written(&m.due[i], m.due[i].Size())
 	}
-	m.s.journal.Recycle(m.due[:n])
+	m.journal.Recycle(m.due[:n])
 	m.due = slices.Delete(m.due, 0, n)
 }
 

@@ -1,4 +1,4 @@
-package persistence
+package member
 
 import (
 	"encoding/binary"
@@ -52,6 +52,7 @@ var streamed = [...]byte{format.PrefixCount, format.PrefixConfiguration, format.
 type Export struct {
 	Index, Term uint64 // of the entry
 	Members     grouplog.Membership
+	Block       int // bytes from which on a block takes no more
 
 	m     *Member
 	mu    sync.Mutex // guards below
@@ -68,20 +69,18 @@ type Export struct {
 	sum   uint32
 	done  bool
 	value []byte // the rest of a value that did not fit into a block
-	size  int    // from which on a block takes no more
 }
 
 // Export returns the state as of the last entry that was applied. The goroutine that calls
 // Commit calls it. Nothing else waits; what Pebble removes meanwhile stays on disk until Close.
 func (m *Member) Export() (*Export, error) {
-	s := m.s
-	if err := s.disk.Err(); err != nil {
+	if err := m.disk.Err(); err != nil {
 		return nil, err
 	}
-	e := &Export{m: m, Index: m.Applied(), Members: m.log.Membership(), stage: -1, size: streamBlock}
+	e := &Export{m: m, Index: m.Applied(), Members: m.log.Membership(), stage: -1, Block: streamBlock}
 	var err error
 	if e.held, err = m.log.Hold(e.Index, func() *pebble.Snapshot {
-		e.snap = s.disk.DB.NewSnapshot()
+		e.snap = m.disk.DB.NewSnapshot()
 		return e.snap
 	}); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
@@ -174,7 +173,7 @@ func (e *Export) Read(p []byte) (n int, err error) {
 
 // payload appends that of a block, nothing behind the last key.
 func (e *Export) payload() error {
-	for room := e.size; room > 0; room = e.size - (len(e.out) - e.from) {
+	for room := e.Block; room > 0; room = e.Block - (len(e.out) - e.from) {
 		if len(e.value) > 0 {
 			n := min(room, len(e.value))
 			e.out, e.value = append(e.out, e.value[:n]...), e.value[n:]

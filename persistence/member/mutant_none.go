@@ -1,0 +1,5 @@
+//go:build !mutants
+
+package member
+
+const planted = noMutant

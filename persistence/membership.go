@@ -1,0 +1,115 @@
+package persistence
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/persistence/storelog"
+	"github.com/vigildb/vigil/persistence/tail"
+)
+
+// Member returns the store as a member of its group, nil if it is alone.
+func (s *Store) Member() *member.Member { return s.member }
+
+// memberHost is the store as its member sees it.
+type memberHost struct{ s *Store }
+
+func (h memberHost) Live() member.Applier       { return h.s.newLive() }
+func (h memberHost) HoldStill() (end func())    { return h.s.holdStill() }
+func (h memberHost) Rewarm()                    { h.s.warmer.restart() }
+func (h memberHost) Meta() *format.Meta         { return &h.s.mapping }
+func (h memberHost) Trimmed(lsn uint64)         { h.s.trimmed.Store(lsn) }
+func (h memberHost) LogConfig() storelog.Config { return h.s.logConfig() }
+func (h memberHost) Options() *pebble.Options   { return h.s.pebbleOptions(h.s.disk.Fence()) }
+func (h memberHost) Failed(err error) error     { return h.s.logFailed(err) }
+
+// Remake implements member.Host.
+func (h memberHost) Remake() error {
+	if err := h.s.forgetPass(); err != nil {
+		return err
+	}
+	h.s.forgetMemory()
+	if err := h.s.recall(); err != nil {
+		return err
+	}
+	h.s.catalog.Tell()
+	return nil
+}
+
+// AnyKeys implements member.Host.
+func (h memberHost) AnyKeys() bool {
+	for db := range h.s.mapping.Phys {
+		for sh := range h.s.keyspace.Shard {
+			if h.s.sizeOf(sh, db) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Grown implements member.Host.
+func (h memberHost) Grown() {
+	if h.s.log.Bytes() > h.s.writer.JournalBound() {
+		h.s.writer.Signal()
+	}
+}
+
+// Kept implements member.Host.
+func (h memberHost) Kept() (chunks []tail.Chunk, whole bool, err error) {
+	if h.s.opts.MapTail == nil || h.s.opts.Boot == [16]byte{} {
+		return nil, false, nil
+	}
+	if chunks, whole, err = h.s.readTail(); err != nil {
+		err = fmt.Errorf("%s: %w", h.s.tailPath(), err)
+	}
+	return chunks, whole, err
+}
+
+// DropKept implements member.Host.
+func (h memberHost) DropKept() {
+	if h.s.opts.MapTail != nil {
+		_ = h.s.opts.FS.Remove(h.s.tailPath())
+	}
+}
+
+// join makes the store a member before anything is read.
+func (s *Store) join() {
+	s.durable.Init()
+	if s.opts.Replicator == nil {
+		return
+	}
+	newest := s.opts.NewestLevel
+	if newest == 0 {
+		newest = NewestLevel
+	}
+	s.member = member.New(member.Config{
+		Host: memberHost{s}, Log: operatorLog{s}, Replicator: s.opts.Replicator, Newest: newest,
+		Disk: &s.disk, Keyspace: &s.keyspace, Journal: &s.journal, Durable: &s.durable, Size: &s.log, Expiries: &s.expiries,
+		FS: s.opts.FS, Dir: s.opts.Dir, Boot: s.opts.Boot, Tail: s.opts.Tail,
+	})
+}
+
+// openLog opens the log of the store, or of its group if it is in one.
+func (s *Store) openLog() error {
+	m := s.member
+	if s.mapping.Grouped != (m != nil) {
+		if m != nil {
+			return fmt.Errorf("the store is alone, and cannot become a member of a group: %w", ErrMember)
+		}
+		return fmt.Errorf("the store is a member of a group, and cannot be opened alone: %w", ErrMember)
+	}
+	if m == nil {
+		return s.openChunks()
+	}
+	return m.Open()
+}
+
+// memberTask makes the task that proposes what is journalled. It stands in the place of the
+// committer, and has its name.
+func (s *Store) memberTask() *task {
+	return &task{name: "commit", wake: s.member.Wake(), period: syncPeriod, step: s.member.Step, last: s.member.SyncLater}
+}
