@@ -105,6 +105,7 @@ func (s *Store) materialiseStep(l *lull) {
 		// For a while little will come: memtables give their memory back, and so do
 		// pages in the cache of files that are deleted, as soon as a table says so.
 		_, err = s.disk.Flush()
+		s.journal.RestTail()
 	}
 	if err != nil && !errors.Is(err, keyspace.ErrTorn) && s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))

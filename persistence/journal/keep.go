@@ -38,6 +38,15 @@ func (j *Journal) TailBroken() bool {
 	return j.mu.tail != nil && j.mu.tail.Broken()
 }
 
+// RestTail gives memory of the tail back to the system, when little is to be written for a while.
+func (j *Journal) RestTail() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.mu.tail != nil {
+		j.mu.tail.Rest()
+	}
+}
+
 // keepLocked copies a record of a chunk, in parts, to the tail. A chunk takes so many bytes at most.
 func (j *Journal) keepLocked(c *Chunk, most int, rec ...[]byte) {
 	if c.room == nil && c.First != c.Last {

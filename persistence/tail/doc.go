@@ -21,6 +21,8 @@
 // instruction. All numbers are little-endian. The caller serialises all calls of a Tail. A Tail touches
 // its file, and nothing else; it knows nothing of what a record says.
 //
+// Pages of the file count as memory of the process once they were touched. Rest gives those of free slots back.
+//
 // If the system can no longer back the memory (another process has cut the file, or the
 // disk fails under a page that is not in memory), the tail breaks and takes nothing more:
 // Begin returns nil, as it does when no slot is free.

@@ -55,6 +55,12 @@ type Memory interface {
 	Close() error
 }
 
+// Releaser is Memory whose pages the process can give back: their bytes stay, and are found again when they are touched.
+type Releaser interface {
+	// Release gives back what pages lie as a whole between two offsets. It is a hint, and may do nothing.
+	Release(from, to int)
+}
+
 // Tail is an open file. Its methods must not be called at the same time.
 type Tail struct {
 	memory    Memory
@@ -65,6 +71,7 @@ type Tail struct {
 	data      []byte
 	used      []bool
 	taken     int // how many of used are set
+	touched   int // slots that were used since the last Rest, and those below
 	broken    bool
 }
 
@@ -181,6 +188,7 @@ func (t *Tail) Begin(index, first uint64, most int) (room *Room) {
 			t.used[at+i] = true
 		}
 		t.taken += n
+		t.touched = max(t.touched, at+n)
 		room = &Room{t: t, slot: at, n: n, sum: t.seed(at)}
 	})
 	return room
@@ -262,6 +270,23 @@ func (t *Tail) guarded(f func()) (ok bool) {
 	}()
 	f()
 	return true
+}
+
+// Rest gives the pages of free slots back to the system, when little is to be written for a while.
+func (t *Tail) Rest() {
+	m, ok := t.memory.(Releaser)
+	if !ok || t.broken {
+		return
+	}
+	last := 0 // behind the last slot in use
+	for i, used := range t.used[:t.touched] {
+		if used {
+			last = i + 1
+		}
+	}
+	data := dataAt(t.count)
+	m.Release(data+last*t.slotBytes, data+t.touched*t.slotBytes)
+	t.touched = last
 }
 
 // Crowded reports that less than half of the slots are free.

@@ -120,6 +120,45 @@ func TestTailOfAnotherStoreOrBootHasNothing(t *testing.T) {
 	}
 }
 
+// resting is memory that notes what was given back.
+type resting struct {
+	machine
+	from, to int
+}
+
+func (m *resting) Release(from, to int) { m.from, m.to = from, to }
+
+// Only what is behind the last chunk, and was used, is given back, and once.
+func TestRestGivesFreeSlotsBack(t *testing.T) {
+	m := &resting{machine: make(machine, Size(slots, slotBytes))}
+	x, err := New(m, slots, slotBytes, us)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := dataAt(slots)
+	expect := func(what string, from, to int) {
+		t.Helper()
+		if x.Rest(); m.from != data+from*slotBytes || m.to != data+to*slotBytes {
+			t.Errorf("%s: slots %d to %d were given back, want %d to %d", what, (m.from-data)/slotBytes, (m.to-data)/slotBytes, from, to)
+		}
+	}
+	expect("nothing was used", 0, 0)
+	var rooms []*Room
+	for i := range 5 {
+		rooms = append(rooms, x.Begin(uint64(i+1), 1, 1))
+	}
+	rooms[0].Free()
+	rooms[3].Free()
+	expect("the last chunk is in slot 4", 5, 5)
+	rooms[4].Free()
+	expect("the last chunk is in slot 2", 3, 5)
+	expect("again", 3, 3)
+	rooms[1].Append(0, []byte("kept"))
+	if got := read(t, m, us); len(got) != 1 || string(got[0].Records) != "kept" {
+		t.Errorf("the file has %v", got)
+	}
+}
+
 // Whatever the file has, Read returns chunks that lie in it or none.
 func FuzzRead(f *testing.F) {
 	x, m := open(f)
