@@ -34,7 +34,7 @@
 // storelog those of a store, chunklog chunks in them, grouplog the log of a group, member a member of one, tail what
 // outlives the process. lsm is Pebble, fence is between it and the file system, and wal tells
 // what a crash cut short from damage, before Pebble reads it. expiry is the index of keys on
-// disk that expire, writeback the passes and the pages of large values, reserve room on a full disk, catalog what a store keeps as texts, snapshot
+// disk that expire, intake fills databases beside the journal, writeback the passes and the pages of large values, reserve room on a full disk, catalog what a store keeps as texts, snapshot
 // what a snapshot says of itself. check reads a store that is not open.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/intake"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
@@ -58,7 +59,7 @@ func kindsOfValues(keys *structures.HashKeys) map[string]structures.Value {
 }
 
 // fill gives an intake keys of every kind, small ones and some that grow beyond what it keeps in memory.
-func fill(t testing.TB, in *Intake, seed uint64) {
+func fill(t testing.TB, in *intake.Intake, seed uint64) {
 	t.Helper()
 	put := func(v structures.Value, b []byte, expire int64) {
 		if err := in.Put(v, b, expire); err != nil {
@@ -154,7 +155,7 @@ func elements(v structures.Value) string {
 func everyDatabase(int) bool { return true }
 
 // smallIntake makes an intake whose runs and values are small, so that there are several tables and paged values.
-func smallIntake(t testing.TB, s *Store) *Intake {
+func smallIntake(t testing.TB, s *Store) *intake.Intake {
 	t.Helper()
 	in, err := s.newIntake(16<<10, 32<<10)
 	if err != nil {
@@ -181,8 +182,8 @@ func TestIntakeReplacesDatabases(t *testing.T) {
 			t.Errorf("a second one: got %v", err)
 		}
 		fill(t, in, 7)
-		if in.tables.written < 3 {
-			t.Errorf("%d tables", in.tables.written)
+		if in.Tables() < 3 {
+			t.Errorf("%d tables", in.Tables())
 		}
 		lsn := all(s, 1, func(tx *Tx) { tx.TakeOver(in, everyDatabase) })
 		if err := errors.Join(in.Close(), s.WaitDurable(lsn), findFilled(t, s, 7)); err != nil {
@@ -263,16 +264,16 @@ func TestIntakeRefusesKeysTwice(t *testing.T) {
 			if 0 < i && i <= between {
 				in.Begin(0, fmt.Append(nil, i))
 			}
-			if err := in.Put(nil, []byte("v"), 0); err != nil && !errors.Is(err, ErrTwice) {
+			if err := in.Put(nil, []byte("v"), 0); err != nil && !errors.Is(err, intake.ErrTwice) {
 				t.Fatal(err)
 			}
 		}
-		if err := in.Finish(); !errors.Is(err, ErrTwice) {
+		if err := in.Finish(); !errors.Is(err, intake.ErrTwice) {
 			t.Errorf("with %d keys between: got %v", between, err)
 		}
 		all(s, 1, func(tx *Tx) {
 			tx.TakeOver(in, everyDatabase)
-			if !errors.Is(tx.Err(), ErrTwice) {
+			if !errors.Is(tx.Err(), intake.ErrTwice) {
 				t.Errorf("TakeOver: got %v", tx.Err())
 			}
 		})
@@ -391,7 +392,7 @@ func TestIntakeCopiesAStore(t *testing.T) {
 	})
 	s := openMemory(t, Options{Databases: 4, IdleAfter: -1})
 	in := smallIntake(t, s)
-	err := in.Copy(from, func(_ int, _ []byte, _ structures.Kind, expire int64) bool { return expire == 0 || expire > 10 })
+	err := from.CopyTo(in, func(_ int, _ []byte, _ structures.Kind, expire int64) bool { return expire == 0 || expire > 10 })
 	if err = errors.Join(err, in.Finish()); err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +404,7 @@ func TestIntakeCopiesAStore(t *testing.T) {
 	closeStore(t, s)
 	other := openMemory(t, Options{Databases: 4, IdleAfter: -1, Secret: [16]byte{1}})
 	in = smallIntake(t, s2(t))
-	if err := in.Copy(other, nil); !errors.Is(err, ErrMember) {
+	if err := other.CopyTo(in, nil); !errors.Is(err, ErrMember) {
 		t.Errorf("of another secret: got %v", err)
 	}
 	closeStore(t, other)
@@ -427,7 +428,7 @@ func TestIntakeMerges(t *testing.T) {
 		in := smallIntake(t, s)
 		fill(t, in, 7)
 		tx := s.NewTx()
-		put, kept, err := in.Merge(tx, replace, func(set *Shards) (func() error, error) {
+		put, kept, err := tx.Merge(in, replace, func(set *Shards) (func() error, error) {
 			tx.Lock(set, 1)
 			return func() error { tx.Commit(); tx.Unlock(); return nil }, nil
 		})

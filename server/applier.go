@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/script/lua"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/intake"
 	"github.com/vigildb/vigil/server/importer"
 	"github.com/vigildb/vigil/server/replica"
 	"github.com/vigildb/vigil/structures/rdbfile"
@@ -321,7 +322,7 @@ func (a *applier) Durable() int64 {
 type received struct {
 	a    *applier
 	ctx  context.Context
-	in   *persistence.Intake
+	in   *intake.Intake
 	run  *importer.Import
 	rest io.Reader
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/script/lua"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/intake"
 	"github.com/vigildb/vigil/server/importer"
 )
 
@@ -174,7 +175,7 @@ func (s *session) lockBackstage(ctx context.Context, set *persistence.Shards) er
 }
 
 // settleImport makes what was taken in what clients see.
-func (srv *Server) settleImport(j *importJob, in *persistence.Intake, libs []string) error {
+func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) error {
 	s := srv.backstage()
 	if err := srv.enterGate(); err != nil {
 		return err
@@ -226,7 +227,7 @@ func (srv *Server) settleImport(j *importJob, in *persistence.Intake, libs []str
 }
 
 // takeOver has the databases that were taken in replace those that clients see. All shards are locked.
-func (s *session) takeOver(j *importJob, in *persistence.Intake) error {
+func (s *session) takeOver(j *importJob, in *intake.Intake) error {
 	if j.o.OnConflict == ConflictSkip || j.o.OnConflict == ConflictReplace {
 		return nil
 	}
@@ -255,8 +256,8 @@ func (s *session) takeOver(j *importJob, in *persistence.Intake) error {
 }
 
 // merge gives clients the keys that were taken in, beside those that they have.
-func (s *session) merge(j *importJob, in *persistence.Intake) (put, kept int64, err error) {
-	return in.Merge(s.tx, j.o.OnConflict == ConflictReplace, func(set *persistence.Shards) (func() error, error) {
+func (s *session) merge(j *importJob, in *intake.Intake) (put, kept int64, err error) {
+	return s.tx.Merge(in, j.o.OnConflict == ConflictReplace, func(set *persistence.Shards) (func() error, error) {
 		if err := s.srv.store.WriteError(); err != nil {
 			return nil, err
 		}

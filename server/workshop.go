@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/intake"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/importer"
 	"github.com/vigildb/vigil/structures"
@@ -17,9 +18,9 @@ import (
 // importer.Workshop.
 type workshop struct {
 	srv       *Server
-	into      *persistence.Intake // of the server that imports
+	into      *intake.Intake // of the server that imports
 	o         *importer.Options
-	first     *persistence.Intake // of srv, until Begin
+	first     *intake.Intake // of srv, until Begin
 	libraries []string
 }
 
@@ -40,7 +41,7 @@ func (c workshopClock) AfterFunc(d time.Duration, f func()) (stop func()) {
 }
 
 // openWorkshop opens a workshop in the directory in which an intake has its tables, and which is removed with them.
-func (srv *Server) openWorkshop(into *persistence.Intake, o *importer.Options) (*workshop, error) {
+func (srv *Server) openWorkshop(into *intake.Intake, o *importer.Options) (*workshop, error) {
 	set := srv.settings()
 	memory := int64(workshopMemory)
 	if most := max(set.conf.MaxMemory, srv.opts.DerivedMaxMemory); most > 0 {
@@ -91,7 +92,7 @@ func (w *workshop) Finish(s *importer.Summary) error {
 	for _, source := range w.srv.store.Texts(persistence.Libraries) {
 		w.libraries = append(w.libraries, source)
 	}
-	return w.into.Copy(w.srv.store, func(db int, _ []byte, kind structures.Kind, expire int64) bool {
+	return w.srv.store.CopyTo(w.into, func(db int, _ []byte, kind structures.Kind, expire int64) bool {
 		switch {
 		case !w.o.Wants(db):
 			s.Skip("keys of databases that are not wanted", 1)

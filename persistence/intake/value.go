@@ -1,4 +1,4 @@
-package persistence
+package intake
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func (in *Intake) Grown(v structures.Value) error {
 		return nil
 	}
 	if in.pager == nil {
-		if v.Size() < in.large {
+		if v.Size() < in.Most {
 			return nil
 		}
 		in.pager = &intakePager{in: in}
@@ -103,12 +103,12 @@ func (in *Intake) portion(b *pebble.Batch, v writeback.Gradual) (more bool) {
 // shed has pages leave memory. Those that were used since the last time go only when it is asked again.
 func (in *Intake) shed(p structures.Paged) {
 	for range 3 {
-		if over := p.Size() - in.large/2; over > 0 {
+		if over := p.Size() - in.Most/2; over > 0 {
 			p.Shed(over)
 		}
 	}
 	// What it knows of its pages stays, and is not to make it write a page for each element.
-	in.pager.next = max(in.large, p.Size()+in.large/4)
+	in.pager.next = max(in.Most, p.Size()+in.Most/4)
 }
 
 // ReadPage implements structures.Pager.
@@ -117,7 +117,7 @@ func (p *intakePager) ReadPage(id uint64, use func(page []byte) error) bool {
 	if in.err != nil {
 		return false
 	}
-	in.err = in.withDB(func(db *pebble.DB) error {
+	in.err = in.View(func(db *pebble.DB) error {
 		b, closer, err := db.Get(in.pageKey(id))
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package persistence
+package intake
 
 import (
 	"bytes"
@@ -18,13 +18,12 @@ import (
 
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/member"
 )
 
 // tables turns heads and pages into tables of Pebble. What comes is gathered in a run, which is sorted, written
 // and given to Pebble by another goroutine while the next one fills. So two runs are in memory.
 type tables struct {
-	s    *Store
+	in   *Intake
 	dir  string
 	now  *run
 	free chan *run // capacity 2: both
@@ -60,14 +59,14 @@ type ref struct {
 }
 
 // newTables begins, and starts the goroutine that writes.
-func newTables(s *Store, size int) (*tables, error) {
-	fsys := s.opts.FS
-	t := &tables{s: s, dir: fsys.PathJoin(s.opts.Dir, member.Incoming), free: make(chan *run, 2), full: make(chan *run)}
+func newTables(in *Intake) (*tables, error) {
+	fsys := in.FS
+	t := &tables{in: in, dir: in.Path, free: make(chan *run, 2), full: make(chan *run)}
 	if err := errors.Join(fsys.RemoveAll(t.dir), fsys.MkdirAll(t.dir, 0o700)); err != nil {
 		return nil, err
 	}
 	for range 2 {
-		t.free <- &run{bytes: make([]byte, 0, size)}
+		t.free <- &run{bytes: make([]byte, 0, in.Run)}
 	}
 	t.now = <-t.free
 	t.ended.Go(t.writeAll) // ends when full is closed
@@ -146,7 +145,7 @@ func (t *tables) close() error {
 		close(t.full)
 		t.ended.Wait()
 	}
-	return t.s.opts.FS.RemoveAll(t.dir)
+	return t.in.FS.RemoveAll(t.dir)
 }
 
 // writeAll is the goroutine that writes. After an error it only takes runs.
@@ -167,8 +166,8 @@ func (t *tables) writeAll() {
 
 // write sorts a run, writes it as a table, and gives that to Pebble.
 func (t *tables) write(r *run) error {
-	if free, total := t.s.Space(); total > 0 && free < uint64(len(r.bytes))+runFloor {
-		return fmt.Errorf("%d bytes free on the disk: %w", free, ErrFull)
+	if err := t.in.Host.Room(len(r.bytes) + runFloor); err != nil {
+		return err
 	}
 	slices.SortFunc(r.refs, func(a, b ref) int {
 		if c := cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.hash, b.hash)); c != 0 {
@@ -176,17 +175,17 @@ func (t *tables) write(r *run) error {
 		}
 		return bytes.Compare(r.key(&a), r.key(&b))
 	})
-	path := t.s.opts.FS.PathJoin(t.dir, strconv.Itoa(t.written)+".sst")
+	path := t.in.FS.PathJoin(t.dir, strconv.Itoa(t.written)+".sst")
 	if err := t.writeTable(path, r); err != nil {
 		return err
 	}
-	if err := fence.SyncDir(t.s.opts.FS, t.dir); err != nil {
+	if err := fence.SyncDir(t.in.FS, t.dir); err != nil {
 		return err
 	}
-	t.s.disk.RLock()
-	defer t.s.disk.RUnlock()
-	t.s.disk.Pace()
-	if err := t.s.disk.Change(func(db *pebble.DB) error { return db.Ingest(context.Background(), []string{path}) }); err != nil {
+	t.in.Disk.RLock()
+	defer t.in.Disk.RUnlock()
+	t.in.Disk.Pace()
+	if err := t.in.Disk.Change(func(db *pebble.DB) error { return db.Ingest(context.Background(), []string{path}) }); err != nil {
 		return fmt.Errorf("take in a table: %w", err)
 	}
 	t.written++
@@ -198,16 +197,15 @@ func (r *run) key(f *ref) []byte { return r.bytes[f.at:][:f.length] }
 func (r *run) value(f *ref) []byte { return r.bytes[f.at+f.length:][:f.value] }
 
 func (t *tables) writeTable(path string, r *run) error {
-	s := t.s
-	f, err := s.opts.FS.Create(path, "vigil")
+	f, err := t.in.FS.Create(path, "vigil")
 	if err != nil {
 		return err
 	}
-	s.disk.RLock()
-	o := s.pebbleOptions(s.disk.Fence())
+	t.in.Disk.RLock()
+	o := t.in.Host.Options()
 	o.EnsureDefaults()
-	form := s.disk.DB.TableFormat()
-	s.disk.RUnlock()
+	form := t.in.Disk.DB.TableFormat()
+	t.in.Disk.RUnlock()
 	f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: o.BytesPerSync})
 	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), o.MakeWriterOptions(0, form))
 	for i := range r.refs {

@@ -1,18 +1,20 @@
-package persistence
+package intake
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
-	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
@@ -21,32 +23,21 @@ import (
 // ErrTwice is returned for a key that an intake is given twice.
 var ErrTwice = errors.New("persistence: the key was there before")
 
-// ErrIntake is returned by a second intake while one is under way.
-var ErrIntake = errors.New("persistence: databases are being taken in already")
-
-// Intake fills databases that no client sees, one for each logical one, from which Tx.TakeOver or
-// Merge makes them what clients see. It passes by the journal: heads and pages go into
-// tables of Pebble, sorted by key, each about as large as a memtable or several. So memory is bounded
-// whatever the values are: one that grows beyond a bound writes its pages while it grows.
-//
-// A crash at any time leaves what the store had: physical databases without a name are removed by the next start.
-// An intake is for one goroutine.
+// Intake takes keys into databases. A crash at any time leaves what the store had: physical databases without a name are
+// removed by its next start.
 //
 //	Begin(db, key); Grown(value)...; Put(...)    for each key
 //	Finish()                                     all of it is on the device
-//	Tx.TakeOver(intake), or Merge                clients see it
-//	Close()                                      removes what nobody took
+//	Name(db)                                     by the store, for clients to see it; or what was taken in is read and merged
+//	Close()                                      removes what has no name
 type Intake struct {
-	s      *Store
+	Config
 	fence  *fence.FS // a failure of the disk ends the intake
-	phys   []uint32  // of each logical database
 	taken  []bool    // databases that have a name now
 	counts [][format.ShardCount]int64
 	keys   int64
 	tables *tables
 	lists  expiry.Lists
-	lsn    uint64 // newest record when the numbers were drawn
-	large  int    // bytes of one value in memory
 
 	db    int
 	hash  uint64
@@ -56,49 +47,65 @@ type Intake struct {
 	err   error
 }
 
-// NewIntake begins to take databases in. There is one at a time, and none in a group, whose members must
-// get everything through the log: that is ErrMember.
-func (s *Store) NewIntake() (*Intake, error) {
-	room, large := mostRun, mostLarge
-	if bound := s.bound.Load(); bound > 0 {
-		room = int(min(max(bound/runPart, leastRun), mostRun))
-		large = int(min(max(bound/largeIntakePart, leastLarge), mostLarge))
-	}
-	return s.newIntake(room, large)
+// Host is what an intake asks of its store.
+type Host interface {
+	// Options are those of the instance of Pebble.
+	Options() *pebble.Options
+	// Err returns why the store cannot be written, nil if it can.
+	Err() error
+	// Room returns an error if the disk has no room for so many bytes more.
+	Room(bytes int) error
+	// Decode makes a value of its encoding, of a kind that only vigil has.
+	Decode(kind structures.Kind, encoded []byte) (structures.Value, error)
+	// End ends the intake: physical databases that nobody took are to be removed.
+	End(left []uint32)
 }
 
-// newIntake is NewIntake with runs of so many bytes, and values of which so many are in memory.
-func (s *Store) newIntake(room, large int) (*Intake, error) {
-	if s.member != nil {
-		return nil, ErrMember
+// Config is what an intake works on.
+type Config struct {
+	Host    Host
+	Disk    *lsm.Disk
+	Secrets *format.Keys
+	Now     func() int64 // unix ms
+	FS      vfs.FS
+	Path    string   // directory for tables, which is the intake's
+	Phys    []uint32 // physical databases, one for each logical one, which nothing else uses
+	Run     int      // bytes that are sorted at a time; 0 is chosen by Bound
+	Most    int      // bytes of one value in memory; 0 is chosen by Bound
+	// Bound is how many bytes of memory the store may take, 0 for any number.
+	Bound int64
+}
+
+// New begins an intake.
+func New(c Config) (*Intake, error) {
+	run, most := mostRun, mostLarge
+	if c.Bound > 0 {
+		run = int(min(max(c.Bound/runPart, leastRun), mostRun))
+		most = int(min(max(c.Bound/largeIntakePart, leastLarge), mostLarge))
 	}
-	if err := s.DiskError(); err != nil {
-		return nil, err
-	}
-	if !s.intake.CompareAndSwap(false, true) {
-		return nil, ErrIntake
-	}
-	in := &Intake{s: s, fence: s.disk.Fence(), large: large}
-	tables, err := newTables(s, room)
-	if err != nil {
-		s.intake.Store(false)
+	c.Run, c.Most = cmp.Or(c.Run, run), cmp.Or(c.Most, most)
+	in := &Intake{Config: c, fence: c.Disk.Fence(), counts: make([][format.ShardCount]int64, len(c.Phys)), taken: make([]bool, len(c.Phys))}
+	var err error
+	if in.tables, err = newTables(in); err != nil {
 		return nil, fmt.Errorf("take in: %w", err)
 	}
-	in.tables = tables
-	unlock := s.keyspace.LockAll()
-	for range s.mapping.Phys {
-		in.phys = append(in.phys, s.mapping.Next)
-		s.mapping.Next++
-	}
-	unlock()
-	in.lsn = s.journal.Newest()
-	in.counts = make([][format.ShardCount]int64, len(in.phys))
-	in.taken = make([]bool, len(in.phys))
 	return in, nil
 }
 
+// Name notes that a database has the keys that were taken in, and returns how many are in each shard. It is not removed by Close.
+func (in *Intake) Name(db int) *[format.ShardCount]int64 {
+	in.taken[db] = true
+	return &in.counts[db]
+}
+
+// Tables is how many tables were written.
+func (in *Intake) Tables() int { return in.tables.written }
+
+// Fail notes why the intake cannot go on.
+func (in *Intake) Fail(err error) { in.err = err }
+
 // HashKeys are those that values of this store need.
-func (in *Intake) HashKeys() *structures.HashKeys { return &in.s.keys.Values }
+func (in *Intake) HashKeys() *structures.HashKeys { return &in.Secrets.Values }
 
 // Keys is the number of keys of a database that were put.
 func (in *Intake) Keys(db int) (n int64) {
@@ -110,7 +117,7 @@ func (in *Intake) Keys(db int) (n int64) {
 
 // Begin says which key comes next.
 func (in *Intake) Begin(db int, key []byte) {
-	in.db, in.hash = db, in.s.Hash(key)
+	in.db, in.hash = db, in.Secrets.Hash.Sum(key)
 	in.key = append(in.key[:0], key...)
 	in.pager, in.at = nil, in.at[:0]
 }
@@ -140,16 +147,16 @@ func (in *Intake) put(v structures.Value, b []byte, expire int64) {
 		h.Payload = v.AppendHead(nil)
 	}
 	if in.err == nil {
-		in.count(&h)
+		in.Count(&h)
 	}
 }
 
-// count writes the head of the key that was begun.
-func (in *Intake) count(h *format.Head) {
-	phys := in.phys[in.db]
+// Count writes the head of the key that was begun.
+func (in *Intake) Count(h *format.Head) {
+	phys := in.Phys[in.db]
 	in.err = in.tables.head(phys, in.hash, in.key, h)
 	if h.Expire != 0 {
-		in.lists.Add(in.s.opts.Now(), phys, in.hash, h.Expire)
+		in.lists.Add(in.Now(), phys, in.hash, h.Expire)
 	}
 	in.counts[in.db][format.ShardOf(in.hash)]++
 	if in.keys++; in.keys%listedKeys == 0 && in.err == nil {
@@ -170,7 +177,7 @@ func (in *Intake) putPages(v structures.Value) (paged bool) {
 		in.err = in.spillRest(v.(writeback.Gradual))
 		return true
 	}
-	phys := in.phys[in.db]
+	phys := in.Phys[in.db]
 	v.Pages(true, func(id uint64, page []byte) {
 		if page != nil && in.err == nil {
 			paged = true
@@ -183,7 +190,7 @@ func (in *Intake) putPages(v structures.Value) (paged bool) {
 // pageKey is the key of a page of the value at hand, valid until the next call.
 func (in *Intake) pageKey(id uint64) []byte {
 	if len(in.at) == 0 {
-		in.at = format.AppendPageKey(in.at, in.phys[in.db], in.hash, in.key, id)
+		in.at = format.AppendPageKey(in.at, in.Phys[in.db], in.hash, in.key, id)
 	}
 	binary.BigEndian.PutUint64(in.at[len(in.at)-8:], id)
 	return in.at
@@ -192,7 +199,7 @@ func (in *Intake) pageKey(id uint64) []byte {
 // writeLists writes what is known of expiries.
 func (in *Intake) writeLists() error {
 	return in.batch(func(b *pebble.Batch) error {
-		_, err := in.lists.Write(b, &in.s.keys)
+		_, err := in.lists.Write(b, in.Secrets)
 		return err
 	})
 }
@@ -200,7 +207,7 @@ func (in *Intake) writeLists() error {
 // batch writes a batch, which is synced by Finish.
 func (in *Intake) batch(fill func(b *pebble.Batch) error) error {
 	var b *pebble.Batch
-	err := in.withDB(func(db *pebble.DB) error {
+	err := in.View(func(db *pebble.DB) error {
 		b = db.NewBatch()
 		return nil
 	})
@@ -210,29 +217,29 @@ func (in *Intake) batch(fill func(b *pebble.Batch) error) error {
 	if err := fill(b); err != nil { // which may read pages
 		return errors.Join(err, b.Close())
 	}
-	return in.withDB(func(*pebble.DB) error { return in.s.disk.Apply(b, pebble.NoSync) })
+	return in.View(func(*pebble.DB) error { return in.Disk.Apply(b, pebble.NoSync) })
 }
 
-// withDB calls f with the instance of Pebble that has what was written so far.
-func (in *Intake) withDB(f func(db *pebble.DB) error) error {
-	in.s.disk.RLock()
-	defer in.s.disk.RUnlock()
-	if err := in.sound(); err != nil {
+// View calls f with the instance of Pebble that has what was written so far.
+func (in *Intake) View(f func(db *pebble.DB) error) error {
+	in.Disk.RLock()
+	defer in.Disk.RUnlock()
+	if err := in.Sound(); err != nil {
 		return err
 	}
-	return f(in.s.disk.DB)
+	return f(in.Disk.DB)
 }
 
-// sound returns why the intake cannot go on: the disk has failed since it began, and may have lost what
+// Sound returns why the intake cannot go on: the disk has failed since it began, and may have lost what
 // was not synced.
-func (in *Intake) sound() error {
+func (in *Intake) Sound() error {
 	if err := in.fence.Err(); err != nil {
 		return err
 	}
-	if in.s.disk.Fence() != in.fence {
+	if in.Disk.Fence() != in.fence {
 		return errors.New("persistence: the disk failed meanwhile")
 	}
-	return in.s.ctx.Err()
+	return in.Host.Err()
 }
 
 // Finish returns when everything is on the device. It is ErrTwice if a key was put twice.
@@ -248,7 +255,7 @@ func (in *Intake) Finish() error {
 		err = in.batch(in.writeCounts)
 	}
 	if err == nil {
-		err = errors.Join(in.s.disk.SyncLog(), in.sound())
+		err = errors.Join(in.Disk.SyncLog(), in.Sound())
 	}
 	in.err = err
 	return err
@@ -262,7 +269,7 @@ func (in *Intake) writeCounts(b *pebble.Batch) error {
 				continue
 			}
 			binary.LittleEndian.PutUint64(count[:], uint64(n))
-			if err := b.Set(format.AppendCountKey(nil, in.phys[db], sh), count[:], nil); err != nil {
+			if err := b.Set(format.AppendCountKey(nil, in.Phys[db], sh), count[:], nil); err != nil {
 				return err
 			}
 		}
@@ -272,8 +279,8 @@ func (in *Intake) writeCounts(b *pebble.Batch) error {
 
 // recount finds keys that were put twice, in two tables: there are fewer then than were counted.
 func (in *Intake) recount() error {
-	return in.withDB(func(db *pebble.DB) error {
-		for d, phys := range in.phys {
+	return in.View(func(db *pebble.DB) error {
+		for d, phys := range in.Phys {
 			want := in.Keys(d)
 			if want == 0 {
 				continue
@@ -321,79 +328,28 @@ func (in *Intake) Close() error {
 	err := in.tables.close()
 	in.tables = nil
 	var left []uint32
-	for db, phys := range in.phys {
+	for db, phys := range in.Phys {
 		if !in.taken[db] {
 			left = append(left, phys)
 		}
 	}
-	in.s.discard.databases(left, max(in.lsn, in.s.journal.Newest()))
-	in.s.writer.Signal()
-	in.s.intake.Store(false)
+	in.Host.End(left)
 	return err
-}
-
-// TakeOver makes the databases of an intake that has finished those of the store, in one record with the rest
-// of the transaction: those for which replace returns true, even if the intake has nothing for them. All shards are
-// locked. The keys that these databases had are gone then, as by Flush.
-func (tx *Tx) TakeOver(in *Intake, replace func(db int) bool) {
-	s := tx.s
-	if tx.err == nil {
-		tx.err = errors.Join(in.err, in.sound())
-	}
-	if tx.err != nil {
-		return
-	}
-	tx.seal()
-	some := false
-	for db := range in.phys {
-		if !replace(db) {
-			continue
-		}
-		some = tx.flush(db) || some
-		if in.Keys(db) > 0 {
-			in.name(db)
-			some = true
-		}
-	}
-	if some {
-		s.loseFeed("databases were imported")
-		tx.remap()
-		s.warmer.restart()
-	}
-}
-
-// name gives a database the keys that were taken in. All shards are locked, and none has a table for it.
-func (in *Intake) name(db int) {
-	s, phys := in.s, in.phys[db]
-	s.mapping.Phys[db], in.taken[db] = phys, true
-	for sh, n := range in.counts[db] {
-		if n == 0 {
-			continue
-		}
-		s.keyspace.Shard[sh].SetCount(phys, n)
-	}
-}
-
-// dropIntake removes what an intake, or a frozen copy, before a crash has left.
-func (s *Store) dropIntake() error {
-	if s.member != nil {
-		return nil
-	}
-	fsys := s.opts.FS
-	return errors.Join(fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, member.Incoming)), fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, frozenDir)))
 }
 
 // Own decodes the encoding of a value of a kind that only vigil has.
 func (in *Intake) Own(kind structures.Kind, encoded []byte) (structures.Value, error) {
-	return in.s.NewTx().Decode(kind, encoded)
+	return in.Host.Decode(kind, encoded)
 }
 
 // Err returns why the intake cannot go on, nil if it can: a value of which a page could not be read does not tell.
 func (in *Intake) Err() error { return in.err }
 
-// Alike makes the options of another store those of one whose values are the same bytes, for Intake.Copy.
-func (s *Store) Alike(o *Options) { o.Secret, o.Databases = s.mapping.Secret, len(s.mapping.Phys) }
+// Page takes in a page of the key that was begun, as it is in another store of the same secret.
+func (in *Intake) Page(id uint64, page []byte) error {
+	return in.tables.page(in.Phys[in.db], in.hash, in.pageKey(id), page)
+}
 
-// Dir is the directory, in that of the store, in which the tables of an intake lie; who takes in may have another one in it,
+// Dir is the name of the directory, in that of the store, in which the tables of an intake lie; who takes in may have another one in it,
 // which is removed with it.
-func (in *Intake) Dir() string { return member.Incoming }
+func (in *Intake) Dir() string { return in.FS.PathBase(in.Path) }

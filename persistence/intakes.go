@@ -1,0 +1,346 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/intake"
+	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
+)
+
+// ErrIntake is returned by a second intake while one is under way.
+var ErrIntake = errors.New("persistence: databases are being taken in already")
+
+// intakeHost is the store as an intake sees it.
+type intakeHost struct {
+	s   *Store
+	lsn uint64 // newest record when the numbers of the databases were drawn
+}
+
+func (h intakeHost) Options() *pebble.Options { return h.s.pebbleOptions(h.s.disk.Fence()) }
+func (h intakeHost) Err() error               { return h.s.ctx.Err() }
+
+// Room implements intake.Host.
+func (h intakeHost) Room(bytes int) error {
+	if free, total := h.s.Space(); total > 0 && free < uint64(bytes) {
+		return fmt.Errorf("%d bytes free on the disk: %w", free, ErrFull)
+	}
+	return nil
+}
+
+// Decode implements intake.Host.
+func (h intakeHost) Decode(kind structures.Kind, encoded []byte) (structures.Value, error) {
+	return h.s.NewTx().Decode(kind, encoded)
+}
+
+// End implements intake.Host.
+func (h intakeHost) End(left []uint32) {
+	h.s.discard.databases(left, max(h.lsn, h.s.journal.Newest()))
+	h.s.writer.Signal()
+	h.s.intake.Store(false)
+}
+
+// NewIntake begins to take databases in. There is one at a time, and none in a group, whose members must
+// get everything through the log: that is ErrMember.
+func (s *Store) NewIntake() (*intake.Intake, error) { return s.newIntake(0, 0) }
+
+// newIntake is NewIntake with runs of so many bytes, and values of which so many are in memory.
+func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
+	if s.member != nil {
+		return nil, ErrMember
+	}
+	if err := s.DiskError(); err != nil {
+		return nil, err
+	}
+	if !s.intake.CompareAndSwap(false, true) {
+		return nil, ErrIntake
+	}
+	var phys []uint32
+	unlock := s.keyspace.LockAll()
+	for range s.mapping.Phys {
+		phys = append(phys, s.mapping.Next)
+		s.mapping.Next++
+	}
+	unlock()
+	in, err := intake.New(intake.Config{
+		Host: intakeHost{s, s.journal.Newest()}, Disk: &s.disk, Secrets: &s.keys, Now: s.opts.Now, FS: s.opts.FS,
+		Path: s.opts.FS.PathJoin(s.opts.Dir, member.Incoming), Phys: phys, Run: run, Most: most, Bound: s.bound.Load(),
+	})
+	if err != nil {
+		s.intake.Store(false)
+	}
+	return in, err
+}
+
+// TakeOver makes the databases of an intake that has finished those of the store, in one record with the rest
+// of the transaction: those for which replace returns true, even if the intake has nothing for them. All shards are
+// locked. The keys that these databases had are gone then, as by Flush.
+func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
+	s := tx.s
+	if tx.err == nil {
+		tx.err = errors.Join(in.Err(), in.Sound())
+	}
+	if tx.err != nil {
+		return
+	}
+	tx.seal()
+	some := false
+	for db := range in.Phys {
+		if !replace(db) {
+			continue
+		}
+		some = tx.flush(db) || some
+		if in.Keys(db) > 0 {
+			s.name(in, db)
+			some = true
+		}
+	}
+	if some {
+		s.loseFeed("databases were imported")
+		tx.remap()
+		s.warmer.restart()
+	}
+}
+
+// name gives a database the keys that were taken in. All shards are locked, and none has a table for it.
+func (s *Store) name(in *intake.Intake, db int) {
+	phys := in.Phys[db]
+	s.mapping.Phys[db] = phys
+	for sh, n := range in.Name(db) {
+		if n == 0 {
+			continue
+		}
+		s.keyspace.Shard[sh].SetCount(phys, n)
+	}
+}
+
+// dropIntake removes what an intake, or a frozen copy, before a crash has left.
+func (s *Store) dropIntake() error {
+	if s.member != nil {
+		return nil
+	}
+	fsys := s.opts.FS
+	return errors.Join(fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, member.Incoming)), fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, frozenDir)))
+}
+
+// Alike makes the options of another store those of one whose values are the same bytes, for Intake.Copy.
+func (s *Store) Alike(o *Options) { o.Secret, o.Databases = s.mapping.Secret, len(s.mapping.Phys) }
+
+// CopyTo has an intake take in what the store has. Both must have been made with the same secret: then heads and pages are the same
+// bytes. Nothing changes it meanwhile. keep says of each key whether it is to be copied.
+func (s *Store) CopyTo(in *intake.Intake, keep func(db int, key []byte, kind structures.Kind, expire int64) bool) error {
+	if err := in.Err(); err != nil {
+		return err
+	}
+	if s.keys != *in.Secrets {
+		return ErrMember
+	}
+	err := s.Materialise(context.Background())
+	if err == nil {
+		s.disk.RLock()
+		defer s.disk.RUnlock()
+		for db, phys := range s.mapping.Phys {
+			if db >= len(in.Phys) || err != nil {
+				break
+			}
+			err = copyDatabase(in, s.disk.DB, db, phys, keep)
+		}
+	}
+	in.Fail(err)
+	return err
+}
+
+func copyDatabase(in *intake.Intake, from *pebble.DB, db int, phys uint32, keep func(db int, key []byte, kind structures.Kind, expire int64) bool) error {
+	pages, err := from.NewIter(&pebble.IterOptions{
+		LowerBound: format.AppendPhysBound(nil, format.PrefixPage, uint64(phys)), UpperBound: format.AppendPhysBound(nil, format.PrefixPage, uint64(phys)+1)})
+	if err != nil {
+		return err
+	}
+	err = eachHead(from, nil, phys, func(hash uint64, key []byte, h *format.Head) error {
+		if !keep(db, key, h.Kind, h.Expire) {
+			return nil
+		}
+		in.Begin(db, key)
+		h.LSN = 0
+		if h.Paged {
+			if err := copyPages(in, pages, phys, hash, key); err != nil {
+				return err
+			}
+		}
+		in.Count(h)
+		return in.Err()
+	})
+	return errors.Join(err, pages.Close())
+}
+
+// copyPages copies the pages of the key that was begun.
+func copyPages(in *intake.Intake, it *pebble.Iterator, phys uint32, hash uint64, begun []byte) error {
+	bound := format.AppendPageBound(nil, phys, hash, begun)
+	for ok := it.SeekGE(bound); ok; ok = it.Next() {
+		k := it.Key()
+		if _, h, key, id, whole := format.SplitPageKey(k); !whole || h != hash || string(key) != string(begun) {
+			break
+		} else if err := in.Page(id, it.Value()); err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}
+
+// eachHead visits the heads of a physical database, from a key on unless that is nil.
+func eachHead(db *pebble.DB, from []byte, phys uint32, visit func(hash uint64, key []byte, h *format.Head) error) error {
+	if from == nil {
+		from = format.AppendPhysBound(nil, format.PrefixHead, uint64(phys))
+	}
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: format.AppendPhysBound(nil, format.PrefixHead, uint64(phys)+1)})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		var hash uint64
+		var key []byte
+		var h format.Head
+		if _, hash, key, err = format.SplitHeadKey(it.Key()); err == nil {
+			h, err = format.DecodeHead(it.Value())
+		}
+		if err == nil {
+			err = visit(hash, key, &h)
+		}
+	}
+	return errors.Join(err, it.Error(), it.Close())
+}
+
+const (
+	// mergedKeys and mergedBytes are how much is merged while shards are locked.
+	mergedKeys, mergedBytes = 64, 256 << 10
+)
+
+// merged is a key on its way into a database that clients see.
+type merged struct {
+	key    []byte
+	value  structures.Value // nil: a string
+	text   []byte
+	expire int64
+}
+
+// Merge gives the databases that clients see what an intake that has finished has for them, some keys at a time; a key that is there is
+// replaced or kept. lock locks the shards for tx, and what it returns commits and unlocks. Each value is whole in memory for a moment. It
+// is not one step: after an error or a crash some keys are there, and the same merge may be made again.
+func (tx *Tx) Merge(in *intake.Intake, replace bool, lock func(set *Shards) (unlock func() error, err error)) (put, kept int64, err error) {
+	if err := in.Err(); err != nil {
+		return 0, 0, err
+	}
+	m := &merger{in: in, tx: tx, replace: replace, lock: lock}
+	for db, phys := range in.Phys {
+		m.db = db
+		for from := format.AppendPhysBound(nil, format.PrefixHead, uint64(phys)); from != nil && in.Keys(db) > 0; {
+			if from, err = m.read(phys, from); err == nil {
+				err = m.flush()
+			}
+			if err != nil {
+				return m.put, m.kept, err
+			}
+		}
+	}
+	return m.put, m.kept, nil
+}
+
+type merger struct {
+	in        *intake.Intake
+	tx        *Tx
+	replace   bool
+	lock      func(set *Shards) (unlock func() error, err error)
+	db        int
+	some      []merged
+	bytes     int
+	put, kept int64
+}
+
+// read gathers keys from a head on, and returns the next one, nil at the end. Nothing of Pebble is held while
+// shards are locked.
+func (m *merger) read(phys uint32, from []byte) (next []byte, err error) {
+	clear(m.some)
+	m.some, m.bytes = m.some[:0], 0
+	err = m.in.View(func(db *pebble.DB) error {
+		return eachHead(db, from, phys, func(hash uint64, key []byte, h *format.Head) error {
+			if len(m.some) == mergedKeys || m.bytes >= mergedBytes {
+				next = format.AppendHeadKey(nil, phys, hash, key)
+				return errEnough
+			}
+			return m.add(db, phys, hash, key, h)
+		})
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return next, err
+}
+
+// errEnough ends a walk early.
+var errEnough = errors.New("enough")
+
+// add reads a value.
+func (m *merger) add(db *pebble.DB, phys uint32, hash uint64, key []byte, h *format.Head) error {
+	k := merged{key: structures.Clone(key), expire: h.Expire}
+	if h.Short {
+		k.text = structures.Clone(h.Payload)
+		m.bytes += len(k.text)
+		m.some = append(m.some, k)
+		return nil
+	}
+	v, err := m.tx.s.decode(h.Kind, h.Payload)
+	if err == nil && h.Paged {
+		err = lsm.ReadPages(db, phys, hash, key, v, 0, nil)
+	}
+	if err == nil {
+		err = format.Complete(v)
+	}
+	if err != nil {
+		return err
+	}
+	if s, ok := v.(*text.String); ok {
+		k.text = s.Bytes()
+	} else {
+		k.value = v
+	}
+	m.bytes += v.Size()
+	m.some = append(m.some, k)
+	return nil
+}
+
+// flush merges what was gathered.
+func (m *merger) flush() error {
+	if len(m.some) == 0 {
+		return nil
+	}
+	var set Shards
+	for i := range m.some {
+		set.Add(m.tx.Expect(m.some[i].key))
+	}
+	unlock, err := m.lock(&set)
+	if err != nil {
+		return err
+	}
+	m.tx.Select(m.db)
+	for i := 0; i < len(m.some) && err == nil; i++ {
+		k := &m.some[i]
+		if m.tx.Kind(k.key) != structures.KindNone && !m.replace {
+			m.kept++
+			continue
+		}
+		m.put++
+		if k.value == nil {
+			m.tx.SetString(k.key, k.text, Expiry(k.expire))
+		} else {
+			err = Replace(m.tx, k.key, k.value, Expiry(k.expire))
+		}
+	}
+	return errors.Join(err, m.tx.Err(), unlock())
+}
