@@ -371,7 +371,7 @@ func TestKilledLeadersLoseNothingThatMoves(t *testing.T) {
 	w := count(t, 4, ports...)
 	w.progress(1000)
 	killed := 0
-	for round := range 8 {
+	for round := range 5 {
 		s.move(groups[round%2], groups[1-round%2], func(own *slots.Set) slots.Range {
 			all := own.Ranges()
 			some := all[r.IntN(len(all))]

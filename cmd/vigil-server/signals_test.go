@@ -31,7 +31,7 @@ func (p *process) code(t *testing.T) int {
 // acknowledge before the device has it.
 func TestRepeatedSIGTERMLosesNothing(t *testing.T) {
 	for _, fsync := range []string{"everysec", "no", "always"} {
-		for round := range 3 {
+		for round := range 2 {
 			dir := t.TempDir()
 			p := launch(t, "--dir", dir, "--appendfsync", fsync)
 			acked := make(chan int, 1)
