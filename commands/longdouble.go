@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"math"
 	"math/big"
 	"unsafe"
 )
@@ -41,10 +42,19 @@ func AddLongDouble(a, b []byte) ([]byte, error) {
 		return nil, ErrNaNOrInf
 	}
 	x.Add(x, y)
-	if x.MantExp(nil) > longDoubleMaxExp {
+	if !IsLongDouble(x) {
 		return nil, ErrNaNOrInf
 	}
-	return appendLongDouble(nil, x), nil
+	return AppendLongDouble(nil, x), nil
+}
+
+// IsLongDouble reports whether x is not beyond the largest long double.
+func IsLongDouble(x *big.Float) bool { return !x.IsInf() && x.MantExp(nil) <= longDoubleMaxExp }
+
+// MaxLongDouble returns the largest finite long double.
+func MaxLongDouble() *big.Float {
+	mantissa := new(big.Float).SetPrec(longDoubleBits).SetUint64(math.MaxUint64)
+	return mantissa.SetMantExp(mantissa, longDoubleMaxExp-longDoubleBits)
 }
 
 // ParseLongDouble reads what strtold reads, without surrounding spaces and
@@ -95,9 +105,9 @@ func decimal(b []byte) bool {
 	return true
 }
 
-// appendLongDouble appends x with 17 digits after the point, without the zeros
+// AppendLongDouble appends x with 17 digits after the point, without the zeros
 // at its end and without an exponent.
-func appendLongDouble(dst []byte, x *big.Float) []byte {
+func AppendLongDouble(dst []byte, x *big.Float) []byte {
 	mark := len(dst)
 	dst = x.Append(dst, 'f', longDoubleDigits)
 	dst = bytes.TrimRight(dst, "0")

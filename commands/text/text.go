@@ -15,6 +15,7 @@ func Group() commands.Group {
 	rows = append(rows, multiRows()...)
 	rows = append(rows, compareRows()...)
 	rows = append(rows, numberRows()...)
+	rows = append(rows, increxRows()...)
 	return commands.Group{Name: "string", Commands: rows}
 }
 

@@ -69,6 +69,13 @@ func TestStringEventsAreThoseOfRedis(t *testing.T) {
 		{"GETDEL n", []string{"keymiss n"}},
 		{"MSET a 1 b 2", []string{"new a", "set a", "new b", "set b"}},
 		{"MSETNX a 1 c 2", nil},
+		{"INCREX x EX 10", []string{"new x", "incrby x", "expire x"}},
+		{"INCREX x EX 10 ENX", []string{"incrby x"}},
+		{"INCREX x UBOUND 1 PERSIST", nil},
+		{"INCREX x PERSIST", []string{"incrby x", "persist x"}},
+		{"INCREX x PERSIST BYFLOAT 1.5", []string{"incrbyfloat x"}},
+		{"INCREX x BYFLOAT 1 EXAT 1", []string{"del x"}},
+		{"INCREX x EXAT 1", nil},
 	} {
 		r.Call(strings.Fields(step.call)...)
 		r.WantEvents(step.events...)

@@ -103,6 +103,7 @@ var stringCases = []Case{
 	{Command: "INCRBY", What: "number", Bytes: true, Call: refused(sized(nil, "INCRBY", Key))},
 	{Command: "DECRBY", What: "number", Bytes: true, Call: refused(sized(nil, "DECRBY", Key))},
 	{Command: "INCRBYFLOAT", What: "number", Bytes: true, Call: refused(sized(nil, "INCRBYFLOAT", Key))},
+	{Command: "INCREX", What: "number", Bytes: true, Call: refused(sized(nil, "INCREX", Key, "BYFLOAT"))},
 }
 
 // tenths makes two strings of n/10 bytes, which differ.
