@@ -12,9 +12,9 @@ const (
 	errNumFieldsZero    = commands.WireError("ERR Parameter `numFields` should be greater than 0")
 	errNumFieldsMatch   = commands.WireError("ERR The `numfields` parameter must match the number of arguments")
 	errNumFieldsInvalid = commands.WireError("ERR invalid number of fields")
-	errFieldExpiry      = commands.WireError("ERR invalid expire time, must be >= 0")
 	errMissingExpiry    = commands.WireError("ERR missing expire time")
 	errFieldConditions  = commands.WireError("ERR Only one of FXX or FNX arguments can be specified")
+	errKeyConditions    = commands.WireError("ERR Only one of NX or XX arguments can be specified")
 	errFieldExpiries    = commands.WireError("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")
 )
 

@@ -21,7 +21,7 @@ func fieldExRows() []commands.Command {
 			Syntax: "key [" + expiry + " | PERSIST] FIELDS numfields field [field ...]", Since: "8.0.0", Cost: cost,
 			Summary: "Returns the values of fields and changes the expiry of the fields.", Run: hgetex},
 		{Name: "HSETEX", Arity: -6, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
-			Syntax: "key [FNX | FXX] [" + expiry + " | KEEPTTL] FIELDS numfields field value [field value ...]",
+			Syntax: "key [NX | XX] [FNX | FXX] [" + expiry + " | KEEPTTL] FIELDS numfields field value [field value ...]",
 			Since:  "8.0.0", Cost: cost,
 			Summary: "Sets fields and their expiry, on request only if all of them exist or none does.", Run: hsetex},
 	}
@@ -83,7 +83,7 @@ func readFieldExpiry(c *commands.Ctx, bare string) (e fieldExpiry, ok bool) {
 	if !c.Args.More() {
 		c.Args.Fail(errMissingExpiry)
 	}
-	return fieldExpiry{set: true, ms: readDeadline(c, u, base)}, true
+	return fieldExpiry{set: true, ms: c.PartDeadline(u, base)}, true
 }
 
 // hgetex looks at the type of the key before it reads its arguments, as Redis
@@ -102,7 +102,7 @@ func hgetex(c *commands.Ctx) error {
 	if err := ready(c, h, 1, fields...); err != nil {
 		return err
 	}
-	x := fieldExpirer{c: c, h: h, ch: ch, ms: e.ms}
+	x := expirer(c, h, ch, e.ms)
 	persisted := false
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
@@ -110,7 +110,7 @@ func hgetex(c *commands.Ctx) error {
 			continue
 		}
 		if e.set {
-			x.expire(name)
+			x.Expire(name)
 		} else if e.bare != "" && h.Persist(ch, name) {
 			persisted = true
 		}
@@ -118,7 +118,7 @@ func hgetex(c *commands.Ctx) error {
 	if persisted {
 		c.Notify(commands.EventHash, "hpersist", key)
 	}
-	x.notify(key)
+	notifyExpirer(c, &x, h, key)
 	return nil
 }
 
@@ -134,6 +134,7 @@ const (
 // fieldSetting is the arguments of HSETEX after the key.
 type fieldSetting struct {
 	when   setWhen
+	key    setWhen // NX and XX: whether the key must be absent, or there
 	expiry fieldExpiry
 	pairs  [][]byte
 }
@@ -158,9 +159,13 @@ func readFieldSetting(c *commands.Ctx) (s fieldSetting) {
 			s.pairs = readPairs(c)
 			return s
 		case "FNX":
-			s.only(a, setNew)
+			s.when.only(a, setNew, errFieldConditions)
 		case "FXX":
-			s.only(a, setOld)
+			s.when.only(a, setOld, errFieldConditions)
+		case "NX":
+			s.key.only(a, setNew, errKeyConditions)
+		case "XX":
+			s.key.only(a, setOld, errKeyConditions)
 		default:
 			return s.fail(a, errUnknownArgument(raw))
 		}
@@ -168,11 +173,12 @@ func readFieldSetting(c *commands.Ctx) (s fieldSetting) {
 	return s
 }
 
-func (s *fieldSetting) only(a *commands.Args, when setWhen) {
-	if s.when != setAlways {
-		a.Fail(errFieldConditions)
+// only takes a condition, which bad excludes if there is one already.
+func (w *setWhen) only(a *commands.Args, when setWhen, bad error) {
+	if *w != setAlways {
+		a.Fail(bad)
 	}
-	s.when = when
+	*w = when
 }
 
 func (s fieldSetting) fail(a *commands.Args, err error) fieldSetting {
@@ -200,12 +206,12 @@ func hsetex(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if s.when == setOld {
+	if s.when == setOld || s.key != setAlways {
 		_, _, ok, err := edit(c, key)
 		if err != nil {
 			return err
 		}
-		if !ok {
+		if !ok && (s.when == setOld || s.key == setOld) || ok && s.key == setNew {
 			c.Reply.Int(0)
 			return nil
 		}
@@ -241,17 +247,17 @@ func (s *fieldSetting) allowed(c *commands.Ctx, h *hash.Hash) bool {
 // apply sets the fields. If the time at which they are to go has come they are
 // deleted instead, which leaves the same hash.
 func (s *fieldSetting) apply(c *commands.Ctx, key []byte, h *hash.Hash, ch *structures.Change) {
-	x := fieldExpirer{c: c, h: h, ch: ch, ms: s.expiry.ms}
+	x := expirer(c, h, ch, s.expiry.ms)
 	past := s.expiry.set && s.expiry.ms <= c.Now
 	for i := 0; i < len(s.pairs); i += 2 {
 		name, value := s.pairs[i], s.pairs[i+1]
 		switch {
 		case past:
 			h.Delete(ch, name)
-			x.deleted++
+			x.Deleted++
 		case s.expiry.set:
 			h.SetKeepTTL(ch, name, value)
-			x.expire(name)
+			x.Expire(name)
 		case s.expiry.bare != "":
 			h.SetKeepTTL(ch, name, value)
 		default:
@@ -259,5 +265,5 @@ func (s *fieldSetting) apply(c *commands.Ctx, key []byte, h *hash.Hash, ch *stru
 		}
 	}
 	c.Notify(commands.EventHash, "hset", key)
-	x.notify(key)
+	notifyExpirer(c, &x, h, key)
 }

@@ -1,8 +1,6 @@
 package hashes
 
 import (
-	"math"
-
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
@@ -56,46 +54,11 @@ func fieldExpiryRows() []commands.Command {
 	}
 }
 
-// The replies for one field. These are Redis's numbers.
-const (
-	fieldMissing  = -2
-	fieldStays    = -1 // it has no expiry
-	fieldRefused  = 0  // the condition does not hold
-	fieldChanged  = 1
-	fieldsDeleted = 2 // the time to go had come already
-)
+// fieldWords are what the commands call fields.
+var fieldWords = commands.PartWords{Keyword: "FIELDS", Missing: errFieldsMissing, Match: errNumFieldsMatch}
 
-// maxFieldExpiry is the last time at which Redis lets a field expire: it keeps
-// 48 bits, and two of these in reserve.
-const maxFieldExpiry = 1<<46 - 1
-
-// readDeadline reads a number of units after base and returns the time in unix
-// milliseconds.
-func readDeadline(c *commands.Ctx, u commands.TimeUnit, base int64) int64 {
-	n := c.Args.Int()
-	switch {
-	case c.Args.Err() != nil:
-		return 0
-	case n < 0:
-		c.Args.Fail(errFieldExpiry)
-	case n > maxFieldExpiry/int64(u), n*int64(u) > maxFieldExpiry-base:
-		c.Args.Fail(commands.ErrInvalidExpire(c.Command))
-	}
-	return n*int64(u) + base
-}
-
-// readFields reads FIELDS, the number of fields and the fields, which end the
-// call. bad is the error for what is no number of fields.
-func readFields(a *commands.Args, bad error) [][]byte {
-	if a.Err() == nil && !a.Is("FIELDS") {
-		a.Fail(errFieldsMissing)
-	}
-	n := a.IntIn(1, math.MaxInt64, bad)
-	if a.Err() == nil && n != int64(a.Left()) {
-		a.Fail(errNumFieldsMatch)
-	}
-	return a.Rest()
-}
+// readFields reads FIELDS, the number of fields and the fields.
+func readFields(a *commands.Args, bad error) [][]byte { return a.Parts(&fieldWords, bad) }
 
 // hexpire looks at the type of the key before it reads its arguments, as Redis
 // does.
@@ -105,7 +68,8 @@ func hexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	if err != nil {
 		return err
 	}
-	x := fieldExpirer{c: c, h: h, ch: ch, ms: readDeadline(c, u, base), when: readCondition(&c.Args)}
+	x := expirer(c, h, ch, c.PartDeadline(u, base))
+	x.When = c.Args.Condition()
 	fields := readFields(&c.Args, errNumFieldsZero)
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -116,61 +80,28 @@ func hexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
 		if !ok {
-			c.Reply.Int(fieldMissing)
+			c.Reply.Int(commands.PartMissing)
 			continue
 		}
-		c.Reply.Int(x.expire(name))
+		c.Reply.Int(x.Expire(name))
 	}
-	x.notify(key)
+	notifyExpirer(c, &x, h, key)
 	return nil
 }
 
-// readCondition reads NX, XX, GT or LT if the next argument is one of them.
-func readCondition(a *commands.Args) commands.ExpiryCondition {
-	ahead := *a
-	f := commands.ParseExpiryCondition(ahead.Word())
-	if f != 0 {
-		a.Skip(1)
-	}
-	return f
+// expirer gives fields of a hash the same expiry.
+func expirer(c *commands.Ctx, h *hash.Hash, ch *structures.Change, ms int64) commands.PartExpirer {
+	return commands.PartExpirer{Value: h, Change: ch, Delete: func(field []byte) { h.Delete(ch, field) }, Now: c.Now, Millis: ms}
 }
 
-// fieldExpirer gives fields of one hash the same expiry.
-type fieldExpirer struct {
-	c                *commands.Ctx
-	h                *hash.Hash
-	ch               *structures.Change
-	ms               int64
-	when             commands.ExpiryCondition
-	updated, deleted int
-}
-
-// expire gives a field the expiry, or deletes it if that is past.
-func (x *fieldExpirer) expire(name []byte) int64 {
-	old, _, found := x.h.ExpiryOf(name)
-	switch {
-	case !found:
-		return fieldMissing
-	case !x.when.Allows(old, x.ms):
-		return fieldRefused
-	case x.ms <= x.c.Now:
-		x.h.Delete(x.ch, name)
-		x.deleted++
-		return fieldsDeleted
+func notifyExpirer(c *commands.Ctx, x *commands.PartExpirer, h *hash.Hash, key []byte) {
+	if x.Deleted > 0 {
+		c.Notify(commands.EventHash, "hdel", key)
+	} else if x.Updated > 0 {
+		c.Notify(commands.EventHash, "hexpire", key)
 	}
-	x.h.ExpireAt(x.ch, name, x.ms)
-	x.updated++
-	return fieldChanged
-}
-
-func (x *fieldExpirer) notify(key []byte) {
-	if x.deleted > 0 {
-		x.c.Notify(commands.EventHash, "hdel", key)
-	} else if x.updated > 0 {
-		x.c.Notify(commands.EventHash, "hexpire", key)
-	}
-	if x.deleted > 0 {
-		notifyEmptied(x.c, x.h, key)
+	if x.Deleted > 0 {
+		notifyEmptied(c, h, key)
 	}
 }
 
@@ -185,24 +116,13 @@ func fieldTTL(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	}
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
-		c.Reply.Int(timeLeft(h, ok, name, u, base))
+		if !ok {
+			c.Reply.Int(commands.PartMissing)
+			continue
+		}
+		c.Reply.Int(commands.PartTTL(h, name, u, base))
 	}
 	return nil
-}
-
-// timeLeft is the time from base until a field goes. Seconds are rounded up.
-func timeLeft(h *hash.Hash, ok bool, name []byte, u commands.TimeUnit, base int64) int64 {
-	if !ok {
-		return fieldMissing
-	}
-	ms, has, found := h.ExpiryOf(name)
-	switch {
-	case !found:
-		return fieldMissing
-	case !has:
-		return fieldStays
-	}
-	return (ms - base + int64(u) - 1) / int64(u)
 }
 
 func hpersist(c *commands.Ctx) error {
@@ -221,15 +141,12 @@ func hpersist(c *commands.Ctx) error {
 	changed := false
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
-		switch {
-		case !ok || timeLeft(h, ok, name, commands.Milliseconds, 0) == fieldMissing:
-			c.Reply.Int(fieldMissing)
-		case !h.Persist(ch, name):
-			c.Reply.Int(fieldStays)
-		default:
-			changed = true
-			c.Reply.Int(fieldChanged)
+		n := int64(commands.PartMissing)
+		if ok {
+			n = commands.PersistPart(h, ch, name)
 		}
+		changed = changed || n == commands.PartChanged
+		c.Reply.Int(n)
 	}
 	if changed {
 		c.Notify(commands.EventHash, "hpersist", key)
