@@ -75,6 +75,10 @@ type Command struct {
 	// not name, such as those that SORT makes of elements: every shard is locked.
 	Patterns func(argv [][]byte) bool
 
+	// Databases, if set, returns which arguments name databases that a call works on. Index 0,
+	// the command itself, stands for all databases.
+	Databases func(argv [][]byte) []int
+
 	// Users, if set, reports whether a call changes users. In a group it changes the data
 	// of all members, as a write does.
 	Users func(argv [][]byte) bool
@@ -135,6 +139,17 @@ func (c *Command) Is(f Flag) bool { return c.Flags&f == f }
 // Everywhere reports whether a call may work on any key, so that every shard is locked.
 func (c *Command) Everywhere(argv [][]byte) bool {
 	return c.Is(Keyspace) || c.Patterns != nil && c.Patterns(argv)
+}
+
+// OfDatabase reports whether calls work on keys of the database of their connection.
+func (c *Command) OfDatabase() bool {
+	switch {
+	case c.namesKeys():
+		return true
+	case c.Databases != nil:
+		return false
+	}
+	return c.Is(RunsScripts) || c.Flags&(Write|ReadOnly) != 0 && (c.group == "generic" || c.Category == "keyspace")
 }
 
 // FullName is the lower-case name as statistics and errors show it:

@@ -24,6 +24,9 @@ type Host interface {
 // Limits are the configuration values that handlers look at, as one snapshot.
 type Limits struct {
 	types.Thresholds
+	RedisVersion      string // that is reported: reported-version
+	ImportMode        bool   // a tool copies data here
+	AvailabilityZone  string // where the server is, "" if that is not said
 	Databases         int
 	Slots             bool              // clients see the server as a node of a Redis Cluster
 	AllSlots          bool              // which serves none while it does not serve all
@@ -34,6 +37,7 @@ type Limits struct {
 	SharesInts        bool              // Redis would share small integers between keys
 	ModuleMemoryLimit int64             // most bytes that one filter or sketch may ask for
 	StreamNode        stream.PageLimits // stream-node-max-bytes and -entries
+	StreamWindow      stream.Window     // stream-idmp-duration and -maxsize
 	Filters           FilterDefaults
 	Modules           []Module // that clients are told of
 }

@@ -10,11 +10,20 @@ const (
 	RedisVersion = "8.2.0"
 )
 
-// RedisVersionNumber is RedisVersion with a byte for each part: 0x080200.
-func RedisVersionNumber() (n int) {
-	for part := range strings.SplitSeq(RedisVersion, ".") {
-		v, _ := ParseInt([]byte(part))
+// VersionNumber is a version with a byte for each of its three parts: 0x080200 for "8.2.0"; 0 for what
+// is none.
+func VersionNumber(version string) (n int) {
+	parts := 0
+	for part := range strings.SplitSeq(version, ".") {
+		v, ok := ParseInt([]byte(part))
+		if !ok || v < 0 || v > 255 {
+			return 0
+		}
 		n = n<<8 | int(v)
+		parts++
+	}
+	if parts != 3 {
+		return 0
 	}
 	return n
 }

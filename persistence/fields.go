@@ -56,7 +56,11 @@ func (s *Store) expireFieldsOf(t *keyspace.Table, db int, o *keyspace.Object, no
 	}
 	s.append(rec.Encoded(), 0, &told)
 	if s.opts.OnEvent != nil {
-		s.opts.OnEvent(EventFieldExpired, db, o.Key)
+		event := EventFieldExpired
+		if o.Value.Kind() == structures.KindSet {
+			event = EventMemberExpired
+		}
+		s.opts.OnEvent(event, db, o.Key)
 		if empty {
 			s.opts.OnEvent(EventEmptied, db, o.Key)
 		}

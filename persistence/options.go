@@ -96,8 +96,10 @@ const (
 	// EventFieldExpired: the time of some of its fields had come. It may still
 	// be there.
 	EventFieldExpired
-	// EventEmptied: it went because its last field expired.
+	// EventEmptied: it went because its last field or member expired.
 	EventEmptied
+	// EventMemberExpired is EventFieldExpired of a set.
+	EventMemberExpired
 )
 
 // Levels for Options.Logf.

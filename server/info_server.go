@@ -19,7 +19,7 @@ var executable = sync.OnceValue(func() string {
 func infoServer(t *infoText) {
 	now := t.srv.clock.Now()
 	up := max(0, now.UnixMilli()-t.srv.started) / 1000 // the clock may have been set back
-	field(t, "redis_version", commands.RedisVersion)
+	field(t, "redis_version", t.srv.settings().limits.RedisVersion)
 	field(t, "vigil_version", commands.Version)
 	field(t, "redis_git_sha1", "00000000")
 	field(t, "redis_git_dirty", 0)
@@ -48,6 +48,9 @@ func infoServer(t *infoText) {
 	field(t, "executable", executable())
 	field(t, "config_file", t.srv.config.File())
 	field(t, "io_threads_active", 0)
+	if zone := t.srv.settings().limits.AvailabilityZone; zone != "" {
+		field(t, "availability_zone", zone)
+	}
 	infoListeners(t)
 }
 

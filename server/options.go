@@ -131,7 +131,7 @@ const idleAfter = 5 * time.Second
 func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {
 	srv.watches.touch(db, key)
 	srv.invalidateRemoved(key)
-	if ev != persistence.EventFieldExpired {
+	if ev != persistence.EventFieldExpired && ev != persistence.EventMemberExpired {
 		srv.attendant.removed(&srv.waiting, db, key)
 	}
 	switch ev {
@@ -143,6 +143,8 @@ func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {
 		srv.notifyRemoved(commands.EventEvicted, "evicted", db, key)
 	case persistence.EventFieldExpired:
 		srv.notifyRemoved(commands.EventHash, "hexpired", db, key)
+	case persistence.EventMemberExpired:
+		srv.notifyRemoved(commands.EventSet, "sexpired", db, key)
 	case persistence.EventEmptied:
 		srv.notifyRemoved(commands.EventGeneric, "del", db, key)
 	}

@@ -70,6 +70,9 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 	}
 	if set.policy != persistence.PolicySpill {
 		set.maxMemory = c.MaxMemory
+		if c.ImportMode {
+			set.policy = persistence.PolicyNoEviction
+		}
 	}
 	if o.Dir != "" {
 		set.dir = o.Dir
@@ -79,10 +82,13 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		set.source.Dir = "" // that of the system for temporary files
 	}
 	set.limits = commands.Limits{
-		Slots:     o.Group != nil && c.Slotted(),
-		AllSlots:  c.ClusterFullCoverage,
-		Endpoint:  c.ClusterEndpoint,
-		Databases: c.Databases, MaxBulk: min(c.ProtoMaxBulkLen, cmp.Or(o.mostBulk, c.ProtoMaxBulkLen)),
+		RedisVersion:     c.ReportedVersion,
+		AvailabilityZone: c.AvailabilityZone,
+		ImportMode:       c.ImportMode,
+		Slots:            o.Group != nil && c.Slotted(),
+		AllSlots:         c.ClusterFullCoverage,
+		Endpoint:         c.ClusterEndpoint,
+		Databases:        c.Databases, MaxBulk: min(c.ProtoMaxBulkLen, cmp.Or(o.mostBulk, c.ProtoMaxBulkLen)),
 		HLLSparseMax: int(c.HLLSparseMaxBytes),
 		Thresholds: types.Thresholds{
 			HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue),
@@ -92,6 +98,7 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
 		ModuleMemoryLimit: moduleMemory(maxMemory),
 		StreamNode:        stream.PageLimits{Bytes: int(c.StreamNodeMaxBytes), Entries: int(c.StreamNodeMaxEntries)},
+		StreamWindow:      stream.Window{Seconds: c.StreamIdmpDuration, Most: int(c.StreamIdmpMaxSize)},
 		Filters: commands.FilterDefaults{
 			BloomError: c.BloomErrorRate, BloomCapacity: c.BloomInitialSize, BloomExpansion: c.BloomExpansionFactor,
 			CuckooBucketSize: c.CuckooBucketSize, CuckooCapacity: c.CuckooInitialSize, CuckooIterations: c.CuckooMaxIterations,

@@ -34,7 +34,7 @@ func lolwut(c *commands.Ctx) error {
 	for _, row := range grid {
 		text = append(append(text, row...), '\n')
 	}
-	text = fmt.Appendf(text, "\nvigil %s, in the manner of Redis ver. %s\n", commands.Version, commands.RedisVersion)
+	text = fmt.Appendf(text, "\nvigil %s, in the manner of Redis ver. %s\n", commands.Version, c.Host.Limits().RedisVersion)
 	c.Reply.Verbatim("txt", text)
 	return nil
 }

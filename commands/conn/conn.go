@@ -44,7 +44,7 @@ func Group() commands.Group {
 			Syntax: "[username] password", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Authenticates the connection.", Secrets: authSecrets, Run: auth},
 		{Name: "SELECT", Arity: 2, Flags: commands.Loading | commands.Stale | commands.Fast,
-			Syntax: "index", Since: "1.0.0", Cost: "O(1)",
+			Syntax: "index", Since: "1.0.0", Cost: "O(1)", Databases: func([][]byte) []int { return []int{1} },
 			Summary: "Selects the database of the connection.", Run: selectDB},
 		{Name: "QUIT", Arity: -1, Flags: sessionFlags | commands.Fast | commands.NoAuth | commands.AllowBusy | commands.NotQueued | commands.Subscriber,
 			Since: "1.0.0", Cost: "O(1)",
@@ -141,13 +141,18 @@ func (o *helloOptions) read(c *commands.Ctx) error {
 }
 
 func writeHello(c *commands.Ctx) {
-	c.Reply.Map(7)
+	zone := c.Host.Limits().AvailabilityZone
+	if zone == "" {
+		c.Reply.Map(7)
+	} else {
+		c.Reply.Map(8)
+	}
 	text := func(name, value string) {
 		c.Reply.BulkString(name)
 		c.Reply.BulkString(value)
 	}
 	text("server", "redis")
-	text("version", commands.RedisVersion)
+	text("version", c.Host.Limits().RedisVersion)
 	c.Reply.BulkString("proto")
 	c.Reply.Int(int64(c.Client.Proto()))
 	c.Reply.BulkString("id")
@@ -164,6 +169,9 @@ func writeHello(c *commands.Ctx) {
 	}
 	c.Reply.BulkString("modules")
 	c.ReplyModules()
+	if zone != "" {
+		text("availability_zone", zone)
+	}
 }
 
 func auth(c *commands.Ctx) error {

@@ -79,7 +79,8 @@ func dumpPayload(c *commands.Ctx, key []byte, kind structures.Kind) (payload []b
 	if err != nil {
 		return nil, true, err
 	}
-	if t := types.Of(kind); t != nil && t.Dump != nil {
+	private, ok := v.(structures.Private)
+	if t := types.Of(kind); t != nil && t.Dump != nil && (!ok || !private.Private()) {
 		payload, err = t.Dump(nil, v)
 		return payload, true, err
 	}

@@ -88,6 +88,7 @@ func gather(c *commands.Ctx, key []byte, o *sortOptions) (e *elements, err error
 			// What a set's own order is nobody knows: it does not decide what a key holds.
 			o.unsorted, o.alpha, o.by = false, true, nil
 		}
+		v = v.Live(c.Now)
 		e.expect(v.Len())
 		v.Each(func(member []byte) bool { e.add(member); return true })
 	default:

@@ -20,6 +20,14 @@ func algebraRows() []commands.Command {
 			Keys:   []commands.KeySpec{commands.KeyCount(1, commands.RO|commands.Access)},
 			Syntax: "numkeys key [key ...] [LIMIT limit]", Since: "7.0.0", Cost: "O(n m) for n members of the smallest of m sets",
 			Summary: "Returns the number of members that all of several sets have.", Run: sintercard},
+		{Name: "SUNIONCARD", Arity: -3, Flags: commands.ReadOnly | commands.MovableKeys,
+			Keys:   []commands.KeySpec{commands.KeyCount(1, commands.RO|commands.Access)},
+			Syntax: "numkeys key [key ...] [APPROX] [LIMIT limit]", Since: "8.10.0", Cost: "O(n) for n members of all sets",
+			Summary: "Returns the number of members that any of several sets has.", Run: sunioncard},
+		{Name: "SDIFFCARD", Arity: -3, Flags: commands.ReadOnly | commands.MovableKeys,
+			Keys:   []commands.KeySpec{commands.KeyCount(1, commands.RO|commands.Access)},
+			Syntax: "numkeys key [key ...] [LIMIT limit]", Since: "8.10.0", Cost: "O(n) for n members of all sets",
+			Summary: "Returns the number of members of a set that none of the others has.", Run: sdiffcard},
 		{Name: "SINTERSTORE", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: store(commands.OW),
 			Syntax: "destination key [key ...]", Since: "1.0.0", Cost: "O(n m) for n members of the smallest of m sets",
 			Summary: "Stores the members that all of several sets have.", Run: sinterstore},
@@ -100,17 +108,34 @@ func sinterstore(c *commands.Ctx) error {
 	return store(c, "sinterstore", destination, result)
 }
 
-func sintercard(c *commands.Ctx) error {
+func sintercard(c *commands.Ctx) error { return card(c, false, set.Intersect) }
+
+// sunioncard counts exactly with APPROX, too.
+func sunioncard(c *commands.Ctx) error {
+	return card(c, true, func(sets []*set.Set, visit func([]byte) bool) { set.Unite(sets, c.Tx.HashKeys(), visit) })
+}
+
+func sdiffcard(c *commands.Ctx) error {
+	return card(c, false, func(sets []*set.Set, visit func([]byte) bool) {
+		set.Subtract(sets[0], sets[1:], c.Tx.HashKeys(), visit)
+	})
+}
+
+// card replies with how many members each visits, up to a limit.
+func card(c *commands.Ctx, approximate bool, each func(sets []*set.Set, visit func(member []byte) bool)) error {
 	n := c.Args.IntIn(1, math.MaxInt64, commands.ErrNumkeys)
 	if c.Args.Err() == nil && n > int64(c.Args.Left()) {
 		c.Args.Fail(commands.ErrNumkeysTooMany)
 	}
 	keys, limit := c.Args.Take(int(n)), int64(0)
 	for c.Args.More() {
-		if c.Args.Left() < 2 || !c.Args.Is("LIMIT") {
+		switch {
+		case c.Args.Left() >= 2 && c.Args.Is("LIMIT"):
+			limit = c.Args.IntIn(0, math.MaxInt64, commands.ErrLimitNegative)
+		case approximate && c.Args.Is("APPROX"):
+		default:
 			c.Args.Syntax()
 		}
-		limit = c.Args.IntIn(0, math.MaxInt64, commands.ErrLimitNegative)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -120,7 +145,7 @@ func sintercard(c *commands.Ctx) error {
 		return err
 	}
 	met := int64(0)
-	set.Intersect(sets, func([]byte) bool {
+	each(sets, func([]byte) bool {
 		met++
 		return met != limit
 	})

@@ -55,10 +55,13 @@ func (r *reading) claimed(c *commands.Ctx, g *groupRead, consumer *stream.Consum
 	for _, p := range g.idle {
 		g.s.Get(&e, p.ID)
 		replyDelivery(&c.Reply, &e, max(c.Now-p.Time, 0), p.Deliveries)
-		taken = append(taken, stream.Pending{ID: p.ID, Time: c.Now, Deliveries: p.Deliveries + 1})
+		if p.Deliveries != stream.Endless {
+			p.Deliveries++
+		}
+		taken = append(taken, stream.Pending{ID: p.ID, Time: c.Now, Deliveries: p.Deliveries})
 	}
 	g.group.Claim(g.ch, consumer, c.Now, taken)
-	return len(taken) + g.group.Deliver(g.ch, consumer, r.count-len(taken), c.Now, r.noAck,
+	return len(taken) + g.group.Deliver(g.ch, consumer, g.count-len(taken), c.Now, r.noAck,
 		func(e *stream.Entry) { replyDelivery(&c.Reply, e, 0, 0) })
 }
 

@@ -13,8 +13,8 @@ func addRows() []commands.Command {
 	return []commands.Command{
 		{Name: "XADD", Arity: -5, Tips: "nondeterministic_output", Flags: commands.Write | commands.DenyOOM | commands.Fast,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
-			Syntax: "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value [field value ...]",
-			Types:  commands.Types{"threshold": commands.ArgString}, Since: "5.0.0",
+			Syntax: "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [IDMPAUTO pid | IDMP pid iid] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value [field value ...]",
+			Types:  commands.Types{"threshold": commands.ArgString, "pid": commands.ArgString, "iid": commands.ArgString}, Since: "5.0.0",
 			Cost:    "O(1), and O(n) for n entries trimmed",
 			Summary: "Adds an entry to a stream, creating it if needed.", Run: xadd},
 		{Name: "XTRIM", Arity: -4, Tips: "nondeterministic_output", Flags: commands.Write,
@@ -144,6 +144,7 @@ type xaddCall struct {
 	key   []byte
 	id    newID
 	trim  trimming
+	name  naming
 	must  bool // NOMKSTREAM
 	pairs [][]byte
 }
@@ -158,6 +159,9 @@ func readXadd(c *commands.Ctx) (x xaddCall, err error) {
 		}
 		if a.Is("NOMKSTREAM") {
 			x.must = true
+			continue
+		}
+		if x.name.option(a) {
 			continue
 		}
 		if !x.trim.option(a) {
@@ -176,7 +180,10 @@ func readXadd(c *commands.Ctx) (x xaddCall, err error) {
 		return x, commands.ErrArity(c.Command)
 	case !x.id.auto && !x.id.next && x.id.id == stream.ID{}:
 		return x, errIDZero
+	case x.name.given() && !x.id.auto:
+		return x, errNameNeedsAuto
 	}
+	x.name.settle(x.pairs)
 	return x, nil
 }
 
@@ -192,6 +199,14 @@ func xadd(c *commands.Ctx) error {
 	if !ok && x.must {
 		c.Reply.Null()
 		return nil
+	}
+	if x.name.given() {
+		if err := c.Tx.Require(persistence.LevelTimed); err != nil {
+			return err
+		}
+		if ok && x.name.known(c, s) {
+			return nil
+		}
 	}
 	var last stream.ID
 	if ok {
@@ -210,6 +225,9 @@ func xadd(c *commands.Ctx) error {
 		}
 	}
 	s.Add(ch, id, x.pairs, c.Host.Limits().StreamNode)
+	if x.name.given() {
+		s.Name(ch, x.name.pid, x.name.iid, id, c.Now)
+	}
 	c.Notify(commands.EventStream, "xadd", x.key)
 	if x.trim.given && s.Trim(ch, x.trim.Trim) > 0 {
 		c.Notify(commands.EventStream, "xtrim", x.key)
@@ -222,6 +240,9 @@ func xadd(c *commands.Ctx) error {
 func create(c *commands.Ctx, key []byte) (*stream.Stream, *structures.Change, error) {
 	c.NotifyNew(key)
 	s, ch, _, err := persistence.Edit(c.Tx, key, stream.New)
+	if err == nil && c.Tx.Require(persistence.LevelTimed) == nil {
+		err = s.SetWindow(ch, c.Host.Limits().StreamWindow)
+	}
 	return s, ch, err
 }
 

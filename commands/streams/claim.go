@@ -78,7 +78,7 @@ func (x *claim) take(e *stream.Entry, p stream.Pending, pending bool) bool {
 		return false
 	case !there, !pending && !x.force:
 		return false
-	case pending && x.minIdle > 0 && x.c.Now-p.Time < x.minIdle:
+	case pending && p.Consumer != nil && x.minIdle > 0 && x.c.Now-p.Time < x.minIdle:
 		return false
 	case !pending:
 		p.Deliveries = 1
@@ -86,7 +86,7 @@ func (x *claim) take(e *stream.Entry, p stream.Pending, pending bool) bool {
 	switch {
 	case x.retry >= 0:
 		p.Deliveries = x.retry
-	case !x.justID:
+	case !x.justID && p.Deliveries != stream.Endless:
 		p.Deliveries++
 	}
 	p.Time = x.time

@@ -40,6 +40,19 @@ const (
 	errClaimRetry     = commands.WireError("ERR Invalid RETRYCOUNT option argument for XCLAIM")
 	errAutoClaimIdle  = commands.WireError("ERR Invalid min-idle-time argument for XAUTOCLAIM")
 	errAutoClaimCount = commands.WireError("ERR COUNT must be > 0")
+	errNameNeedsAuto  = commands.WireError("ERR IDMP/IDMPAUTO can be used only with auto-generated IDs")
+	errNameTwice      = commands.WireError("ERR IDMP/IDMPAUTO specified multiple times")
+	errNoName         = commands.WireError("ERR IDMP requires a non-empty idempotent ID")
+	errDuration       = commands.WireError("ERR IDMP-DURATION must be between 1 and 86400 seconds")
+	errMaxSize        = commands.WireError("ERR IDMP-MAXSIZE must be between 1 and 10000 entries")
+	errReleaseMode    = commands.WireError("ERR mode must be SILENT, FAIL, or FATAL")
+	errReleaseIDs     = commands.WireError("ERR syntax error, expected IDS keyword")
+	errReleaseCount   = commands.WireError("ERR numids must be a positive integer")
+	errReleaseMatch   = commands.WireError("ERR number of IDs doesn't match numids")
+	errReleaseRetry   = commands.WireError("ERR Invalid RETRYCOUNT value, must be >= 0")
+	errMaxCount       = commands.WireError("ERR MAXCOUNT must be a positive integer")
+	errMaxCountSmall  = commands.WireError("ERR MAXCOUNT must not be less than COUNT")
+	errMaxBytes       = commands.WireError("ERR MAXSIZE must be a positive integer")
 )
 
 // errUnbalanced tells that STREAMS has not as many IDs as keys.
@@ -68,6 +81,15 @@ func errNoGroupToRead(key, group []byte) error {
 
 func errNoGroupOf(key, group []byte) error {
 	return commands.Errorf("NOGROUP No such consumer group '%s' for key name '%s'", group, key)
+}
+
+// errNoProducer tells that an option has an empty producer.
+func errNoProducer(option string) error {
+	return commands.Errorf("ERR %s requires a non-empty producer ID", option)
+}
+
+func errReleaseOption(option []byte) error {
+	return commands.Errorf("ERR Unrecognized XNACK option '%s'", option)
 }
 
 func errClaimOption(option []byte) error {

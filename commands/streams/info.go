@@ -157,12 +157,12 @@ func xinfoStream(c *commands.Ctx) error {
 		return err
 	}
 	if count > 0 {
-		c.Reply.Map(9)
+		c.Reply.Map(15)
 		replyStream(c, s)
 		replyFull(c, s, count)
 		return nil
 	}
-	c.Reply.Map(10)
+	c.Reply.Map(16)
 	replyStream(c, s)
 	info{&c.Reply}.number("groups", int64(s.GroupCount()))
 	c.Reply.BulkString("first-entry")
@@ -183,6 +183,13 @@ func replyStream(c *commands.Ctx, s *stream.Stream) {
 	i.id("max-deleted-entry-id", s.MaxDeleted())
 	i.number("entries-added", int64(s.Added()))
 	i.id("recorded-first-entry-id", s.First())
+	w, n := s.Window(), s.Naming(c.Now)
+	i.number("idmp-duration", w.Seconds)
+	i.number("idmp-maxsize", int64(w.Most))
+	i.number("pids-tracked", int64(n.Producers))
+	i.number("iids-tracked", int64(n.Names))
+	i.number("iids-added", int64(n.Added))
+	i.number("iids-duplicates", int64(n.Duplicates))
 }
 
 // replyEdge writes the first entry that walk visits, or null.
@@ -208,17 +215,22 @@ func replyFull(c *commands.Ctx, s *stream.Stream, count int) {
 	c.Reply.Array(len(groups))
 	for _, g := range groups {
 		i := info{&c.Reply}
-		c.Reply.Map(7)
+		c.Reply.Map(8)
 		i.text("name", g.Name())
 		i.id("last-delivered-id", g.Last())
 		i.progress(g)
 		i.number("pel-count", int64(g.Pending()))
+		i.number("nacked-count", int64(g.Released()))
 		c.Reply.BulkString("pending")
 		c.Reply.ArrayLater(func() (n int) {
 			g.EachPending(stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
 				c.Reply.Array(4)
 				replyID(&c.Reply, p.ID)
-				c.Reply.BulkString(p.Consumer.Name())
+				if p.Consumer == nil { // released
+					c.Reply.BulkString("")
+				} else {
+					c.Reply.BulkString(p.Consumer.Name())
+				}
 				c.Reply.Int(p.Time)
 				c.Reply.Int(p.Deliveries)
 				n++

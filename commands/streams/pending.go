@@ -157,8 +157,13 @@ func replyPending(c *commands.Ctx, g *stream.Group, consumer *stream.Consumer, p
 		}
 		c.Reply.Array(4)
 		replyID(&c.Reply, e.ID)
-		c.Reply.BulkString(e.Consumer.Name())
-		c.Reply.Int(max(idle, 0))
+		if e.Consumer == nil { // released
+			c.Reply.BulkString("")
+			c.Reply.Int(-1)
+		} else {
+			c.Reply.BulkString(e.Consumer.Name())
+			c.Reply.Int(max(idle, 0))
+		}
 		c.Reply.Int(e.Deliveries)
 		n++
 		return n < p.count

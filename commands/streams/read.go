@@ -14,15 +14,16 @@ func readRows() []commands.Command {
 	named := func(from int) []commands.KeySpec {
 		return []commands.KeySpec{{Flags: commands.RO | commands.Access, Begin: from, Keyword: "STREAMS", Last: -1, Step: 1, Limit: 2, Seek: seekStreams}}
 	}
-	types := commands.Types{"milliseconds": commands.ArgInteger}
+	types := commands.Types{"milliseconds": commands.ArgInteger, "maxcount": commands.ArgInteger, "maxsize": commands.ArgInteger}
 	return []commands.Command{
 		{Name: "XREAD", Arity: -4, Flags: commands.ReadOnly | commands.Blocking | commands.MovableKeys, Keys: named(1),
-			Syntax: "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
+			Syntax: "[COUNT count] [MAXCOUNT maxcount] [MAXSIZE maxsize] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
 			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
 			Summary: "Returns the entries of streams after given IDs, waiting for one if needed.", Run: xread},
 		{Name: "XREADGROUP", Arity: -7, Flags: commands.Write | commands.Blocking | commands.MovableKeys, Keys: named(4),
-			Syntax: "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",
-			Types:  commands.Types{"milliseconds": commands.ArgInteger, "min-idle-time": commands.ArgInteger}, Since: "5.0.0",
+			Syntax: "GROUP group consumer [COUNT count] [MAXCOUNT maxcount] [MAXSIZE maxsize] [BLOCK milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",
+			Types: commands.Types{"milliseconds": commands.ArgInteger, "min-idle-time": commands.ArgInteger,
+				"maxcount": commands.ArgInteger, "maxsize": commands.ArgInteger}, Since: "5.0.0",
 			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
 			Summary: "Delivers new and abandoned entries of a group to a consumer, waiting for one if needed, or returns the consumer's pending entries again.",
 			Run:     xreadgroup},
@@ -36,7 +37,7 @@ type readOption struct {
 
 // readOptions are the options of XREAD and XREADGROUP before STREAMS, and the number of their
 // arguments.
-var readOptions = []readOption{{"BLOCK", 1}, {"COUNT", 1}, {"GROUP", 2}, {"CLAIM", 1}, {"NOACK", 0}}
+var readOptions = []readOption{{"BLOCK", 1}, {"COUNT", 1}, {"GROUP", 2}, {"CLAIM", 1}, {"NOACK", 0}, {"MAXCOUNT", 1}, {"MAXSIZE", 1}}
 
 // seekStreams returns the index of the first stream of a call, or -1 if it has none. A group or
 // a consumer may be called streams, or like an option.
@@ -59,6 +60,7 @@ func seekStreams(argv [][]byte) int {
 type reading struct {
 	group, consumer []byte // nil: XREAD
 	count           int
+	limited         budget // MAXCOUNT and MAXSIZE
 	noAck           bool
 	claim           bool
 	minIdle         int64 // ms for which a pending entry must not have been delivered, to be claimed
@@ -88,6 +90,10 @@ func readReading(c *commands.Ctx, grouped bool) (r reading, err error) {
 			if r.count = readCount(a); r.count == 0 {
 				r.count = math.MaxInt
 			}
+		case valued && a.Is("MAXCOUNT"):
+			r.limited.setEntries(a.IntIn(1, math.MaxInt64, errMaxCount))
+		case valued && a.Is("MAXSIZE"):
+			r.limited.setBytes(a.IntIn(1, math.MaxInt64, errMaxBytes))
 		case a.Left() >= 3 && a.Is("GROUP"):
 			if !grouped {
 				return r, errGroupOfXREAD
@@ -114,6 +120,8 @@ func readReading(c *commands.Ctx, grouped bool) (r reading, err error) {
 		return r, commands.ErrSyntax
 	case grouped && r.group == nil:
 		return r, errNoGroupOption
+	case r.count != math.MaxInt && r.count > r.limited.most():
+		return r, errMaxCountSmall
 	}
 	return r, nil
 }
@@ -154,6 +162,12 @@ func xread(c *commands.Ctx) error {
 	c.Lookups.Hits += int64(found)
 	for _, key := range missing {
 		c.Looked(key, false, nil)
+	}
+	if r.limited.given {
+		list = r.limited.cut(list)
+		if c.Tx.Err() != nil {
+			return c.Tx.Err()
+		}
 	}
 	if len(list) > 0 {
 		replyEntries(c, list, func(list []entries) {
@@ -241,6 +255,7 @@ type groupRead struct {
 	group *stream.Group
 	fresh bool // >: what is new to the group
 	after stream.ID
+	count int              // entries to be delivered at most
 	idle  []stream.Pending // to be claimed
 	gone  []stream.ID      // pending, and no longer in the stream
 }
@@ -276,6 +291,12 @@ func xreadgroup(c *commands.Ctx) error {
 	if len(served) == 0 {
 		return r.wait(c, r.groupWait(c, reads))
 	}
+	if r.limited.given {
+		served = r.limit(served)
+		if c.Tx.Err() != nil {
+			return c.Tx.Err()
+		}
+	}
 	r.serve(c, served)
 	return nil
 }
@@ -287,7 +308,7 @@ func (r *reading) find(c *commands.Ctx) (reads []groupRead, err error) {
 		if !c.Reaches(key) {
 			continue
 		}
-		g := groupRead{key: key}
+		g := groupRead{key: key, count: r.count}
 		var ok bool
 		g.s, g.ch, ok, err = editRead(c, key)
 		if err != nil {
@@ -365,7 +386,7 @@ func (r *reading) serve(c *commands.Ctx, reads []groupRead) {
 				case r.claim:
 					return r.claimed(c, g, consumer)
 				}
-				return g.group.Deliver(g.ch, consumer, r.count, c.Now, r.noAck, func(e *stream.Entry) { replyEntry(&c.Reply, e) })
+				return g.group.Deliver(g.ch, consumer, g.count, c.Now, r.noAck, func(e *stream.Entry) { replyEntry(&c.Reply, e) })
 			})
 		})
 		return
@@ -374,8 +395,8 @@ func (r *reading) serve(c *commands.Ctx, reads []groupRead) {
 	for i := range reads {
 		g := &reads[i]
 		from, _ := g.group.Last().Next()
-		g.group.Deliver(g.ch, g.group.Consumer(r.consumer), r.count, c.Now, r.noAck, nil)
-		list = append(list, entries{key: g.key, s: g.s, from: from, to: g.group.Last(), count: r.count})
+		g.group.Deliver(g.ch, g.group.Consumer(r.consumer), g.count, c.Now, r.noAck, nil)
+		list = append(list, entries{key: g.key, s: g.s, from: from, to: g.group.Last(), count: g.count})
 	}
 	replyEntries(c, list, func(list []entries) {
 		replyStreams(&c.Reply, len(list), func(i int) {
@@ -387,7 +408,7 @@ func (r *reading) serve(c *commands.Ctx, reads []groupRead) {
 
 // again writes what the consumer was given before and has not acknowledged.
 func (r *reading) again(c *commands.Ctx, g *groupRead, consumer *stream.Consumer) int {
-	return g.group.Redeliver(g.ch, consumer, g.after, r.count, c.Now, func(id stream.ID, e *stream.Entry) {
+	return g.group.Redeliver(g.ch, consumer, g.after, g.count, c.Now, func(id stream.ID, e *stream.Entry) {
 		if e != nil {
 			replyEntry(&c.Reply, e)
 			return

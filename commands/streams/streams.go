@@ -15,6 +15,8 @@ func Group() commands.Group {
 	rows = append(rows, groupRows()...)
 	rows = append(rows, pendingRows()...)
 	rows = append(rows, claimRows()...)
+	rows = append(rows, releaseRows()...)
+	rows = append(rows, namingRows()...)
 	return commands.Group{Name: "stream", Commands: append(rows, infoRows()...)}
 }
 

@@ -16,7 +16,7 @@ func combineRows() []commands.Command {
 		unionCost  = "O(n)+O(m*log(m)) for n members of all sets, and m of the result"
 		interCost  = "O(n*k)+O(m*log(m)) for n members of the smallest of k sets, and m of the result"
 		diffCost   = "O(n*k)+O(m*log(m)) for n members of the first of k sets, and m of the result"
-		options    = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM|MIN|MAX]"
+		options    = "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE SUM|MIN|MAX|COUNT]"
 	)
 	weights := commands.Types{"weight": commands.ArgDouble}
 	row := func(name, syntax, since, cost, summary string, op operation) commands.Command {
@@ -85,7 +85,11 @@ func readOptions(a *commands.Args, op operation, sources []source) (agg aggregat
 				}
 			}
 		case op.kind != difference && a.Left() >= 2 && a.Is("AGGREGATE"):
-			agg = readAggregate(a)
+			counts := false
+			agg, counts = readAggregate(a)
+			for i := range sources {
+				sources[i].counts = counts
+			}
 		case op.event == "" && a.Is("WITHSCORES"):
 			scores = true
 		default:
@@ -95,17 +99,20 @@ func readOptions(a *commands.Args, op operation, sources []source) (agg aggregat
 	return agg, scores
 }
 
-func readAggregate(a *commands.Args) aggregate {
+// readAggregate reads the name of an aggregate. COUNT is the sum of scores that count as 1.
+func readAggregate(a *commands.Args) (agg aggregate, counts bool) {
 	switch a.Word() {
 	case "SUM":
-		return sum
+		return sum, false
 	case "MIN":
-		return least
+		return least, false
 	case "MAX":
-		return greatest
+		return greatest, false
+	case "COUNT":
+		return sum, true
 	}
 	a.Syntax()
-	return nil
+	return nil, false
 }
 
 // combine looks at the types of the keys before it reads the options, as Redis does.

@@ -21,6 +21,7 @@ type source struct {
 	sorted *zset.Set
 	plain  *set.Set
 	weight float64
+	counts bool // AGGREGATE COUNT: every score counts as 1
 }
 
 // openSources finds what the keys of a combination hold.
@@ -30,7 +31,9 @@ func openSources(c *commands.Ctx, keys [][]byte) ([]source, error) {
 		sources[i].weight = 1
 		s, ok, err := persistence.View[*zset.Set](c.Tx, key)
 		if errors.Is(err, structures.ErrWrongType) {
-			sources[i].plain, ok, err = persistence.View[*set.Set](c.Tx, key)
+			if sources[i].plain, ok, err = persistence.View[*set.Set](c.Tx, key); ok {
+				sources[i].plain = sources[i].plain.Live(c.Now)
+			}
 		}
 		c.Looked(key, ok, err)
 		if err != nil {
@@ -65,6 +68,9 @@ func (s *source) score(member []byte) (score float64, ok bool) {
 
 // weigh multiplies a score with the weight. Infinity times 0 is 0.
 func (s *source) weigh(score float64) float64 {
+	if s.counts {
+		score = 1
+	}
 	if score *= s.weight; math.IsNaN(score) {
 		return 0
 	}

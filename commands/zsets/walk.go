@@ -15,7 +15,7 @@ func walkRows() []commands.Command {
 			Syntax: "key [count [WITHSCORES]]", Since: "6.2.0", Cost: "O(m*log(n)) for n members of the sorted set and m returned",
 			Summary: "Returns random members of a sorted set: distinct ones, or with repeats if the count is negative.", Run: zrandmember},
 		{Name: "ZSCAN", Arity: -3, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: keys,
-			Syntax: "key cursor [MATCH pattern] [COUNT count]", Since: "2.8.0",
+			Syntax: "key cursor [MATCH pattern] [COUNT count] [NOSCORES]", Since: "2.8.0",
 			Cost:    "O(1) for each call, O(n) for all members",
 			Summary: "Iterates over the members of a sorted set and their scores.", Run: zscan},
 	}
@@ -117,14 +117,23 @@ func sampleMembers(c *commands.Ctx, s *zset.Set, n int, scores bool) {
 }
 
 func zscan(c *commands.Ctx) error {
-	return commands.ScanValue(c, view, func() bool { return false },
+	scores := true
+	noScores := func() bool {
+		is := c.Args.Is("NOSCORES")
+		scores = scores && !is
+		return is
+	}
+	return commands.ScanValue(c, view, noScores,
 		func(s *zset.Set, cursor uint64, o *commands.ScanOptions) (next uint64, n int) {
 			var room [40]byte
 			next = s.Scan(cursor, o.Count, func(member []byte, score float64) {
 				if o.Matches(member) {
 					c.Reply.Bulk(member)
-					c.Reply.Bulk(commands.AppendFloat(room[:0], score))
-					n += 2
+					n++
+					if scores {
+						c.Reply.Bulk(commands.AppendFloat(room[:0], score))
+						n++
+					}
 				}
 			})
 			return next, n

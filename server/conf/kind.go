@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 // value is a directive's value. Text is what CONFIG GET shows and determines
@@ -72,6 +74,21 @@ func text(checks ...func(string) error) kind {
 		}
 		return value{text: s}, nil
 	}, nil)
+}
+
+// leastVersion is the oldest version that the server may report: clients of versions before have other
+// expectations.
+const leastVersion = "7.0.0"
+
+// redisVersion is a version of Redis that the server may report.
+func redisVersion() kind {
+	return single("version, "+leastVersion+" to "+commands.RedisVersion, func(s string) (value, error) {
+		n := commands.VersionNumber(s)
+		if n < commands.VersionNumber(leastVersion) || n > commands.VersionNumber(commands.RedisVersion) {
+			return value{}, fmt.Errorf("argument must be a version from %s to %s", leastVersion, commands.RedisVersion)
+		}
+		return value{text: s}, nil
+	}, plain)
 }
 
 func between(n, low, high int64) error {

@@ -31,6 +31,7 @@ type Settings struct {
 	TLSCACertFile     string
 	TLSCACertDir      string
 	TLSAuthClients    TLSAuth
+	TLSClientUser     TLSUser
 	TLSProtocols      string
 	TLSCiphers        string
 	TLSCipherSuites   string
@@ -68,6 +69,9 @@ type Settings struct {
 	Supervised        Supervised
 	PidFile           string
 	LogLevel          LogLevel
+	LogFormat         LogFormat
+	LogTime           LogTime
+	AvailabilityZone  string
 	LogFile           string // empty: standard output
 	Databases         int
 	ShutdownOnSigint  ShutdownFlags
@@ -139,6 +143,10 @@ type Settings struct {
 	ModuleListJSON         bool
 	StreamNodeMaxBytes     int64
 	StreamNodeMaxEntries   int64
+	ImportMode             bool
+	ReportedVersion        string
+	StreamIdmpDuration     int64
+	StreamIdmpMaxSize      int64
 
 	// Filters that commands make without being told their shape.
 	BloomErrorRate        float64
@@ -164,6 +172,12 @@ type Settings struct {
 	// Watching.
 	SlowlogLogSlowerThan int64 // microseconds; 0: everything; negative: nothing
 	SlowlogMaxLen        int64
+	LargeRequestBytes    int64
+	LargeRequestMaxLen   int64
+	LargeReplyBytes      int64
+	LargeReplyMaxLen     int64
+	LogEntryArgs         int64
+	LogEntryBytes        int64
 	LatencyThreshold     int64     // ms; 0: LATENCY records nothing
 	LatencyTracking      bool      // keep a histogram for each command
 	LatencyPercentiles   []float64 // of INFO latencystats, as given
@@ -175,6 +189,15 @@ type Settings struct {
 
 // PortAuto is the port "auto".
 const PortAuto = -1
+
+// TLSUser says what of the certificate of a client names its user.
+type TLSUser int
+
+const (
+	TLSUserOff TLSUser = iota
+	TLSUserCN          // the common name
+	TLSUserURI         // an alternative name that is a URI
+)
 
 // TLSAuth says which clients need a certificate.
 type TLSAuth int
@@ -240,6 +263,24 @@ const (
 	FsyncEverySecond Fsync = iota
 	FsyncAlways
 	FsyncNo
+)
+
+// LogFormat is the form of a line of the log.
+type LogFormat int
+
+const (
+	LogLegacy LogFormat = iota
+	LogFmt
+	LogJSON
+)
+
+// LogTime is how the log shows times.
+type LogTime int
+
+const (
+	LogTimeLegacy LogTime = iota
+	LogTimeISO
+	LogTimeMillis
 )
 
 // LogLevel is the least important message that is logged.

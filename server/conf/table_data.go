@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/stream"
 )
 
 func memoryRows() []directive {
@@ -14,6 +15,9 @@ func memoryRows() []directive {
 		{name: "maxmemory-policy", kind: oneOf(policyNames...), def: "spill", flags: shared,
 			doc: "What happens at maxmemory: `spill` moves cold keys to disk; the other policies are the ones of Redis.",
 			set: func(s *Settings, v value) { s.MaxMemoryPolicy = Policy(v.n) }},
+		{name: "import-mode", kind: yesNo(), def: "no", flags: shared,
+			doc: "While a tool copies data here: nothing expires or is evicted by itself, and only clients that said CLIENT IMPORT-SOURCE ON see what has expired.",
+			set: func(s *Settings, v value) { s.ImportMode = v.n == 1 }},
 		{name: "maxmemory-samples", kind: integer(1, 64), def: "5", flags: shared,
 			doc: "Number of keys to compare when choosing one to evict.",
 			set: func(s *Settings, v value) { s.MaxMemorySamples = int(v.n) }},
@@ -67,6 +71,12 @@ func encodingsRows() []directive {
 		{name: "stream-node-max-entries", kind: integer(0, math.MaxInt64), def: "100", flags: shared,
 			doc: "Maximum number of entries in a page of a stream; 0 stands for 4096, the most that there are.",
 			set: func(s *Settings, v value) { s.StreamNodeMaxEntries = v.n }},
+		{name: "stream-idmp-duration", kind: integer(1, stream.MaxWindowSeconds), def: "100", flags: shared,
+			doc: "Seconds for which a new stream remembers what producers named with XADD IDMP; XCFGSET changes it for a stream.",
+			set: func(s *Settings, v value) { s.StreamIdmpDuration = v.n }},
+		{name: "stream-idmp-maxsize", kind: integer(1, stream.MaxWindowNames), def: "100", flags: shared,
+			doc: "Number of entries of each producer that a new stream remembers by their names.",
+			set: func(s *Settings, v value) { s.StreamIdmpMaxSize = v.n }},
 		{name: "module-list-json", kind: yesNo(), def: "no", flags: shared,
 			doc: "List the module ReJSON in MODULE LIST, HELLO and INFO, where some clients look before they use JSON documents.",
 			set: func(s *Settings, v value) { s.ModuleListJSON = v.n != 0 }},
@@ -78,12 +88,30 @@ func encodingsRows() []directive {
 
 func watchingRows() []directive {
 	return []directive{
-		{name: "slowlog-log-slower-than", kind: integer(-1, math.MaxInt64), def: "10000",
+		{name: "slowlog-log-slower-than", alias: "commandlog-execution-slower-than", kind: integer(-1, math.MaxInt64), def: "10000",
 			doc: "Minimum duration in microseconds of a command that is logged as slow; negative for never.",
 			set: func(s *Settings, v value) { s.SlowlogLogSlowerThan = v.n }},
-		{name: "slowlog-max-len", kind: integer(0, math.MaxInt64), def: "128",
+		{name: "slowlog-max-len", alias: "commandlog-slow-execution-max-len", kind: integer(0, math.MaxInt64), def: "128",
 			doc: "Maximum number of entries in the slow log.",
 			set: func(s *Settings, v value) { s.SlowlogMaxLen = v.n }},
+		{name: "commandlog-request-larger-than", kind: integer(-1, math.MaxInt64), def: "1048576",
+			doc: "Minimum size in bytes of a call that is logged as a large request; -1 for never.",
+			set: func(s *Settings, v value) { s.LargeRequestBytes = v.n }},
+		{name: "commandlog-large-request-max-len", kind: integer(0, math.MaxInt64), def: "128",
+			doc: "Maximum number of entries in the log of large requests.",
+			set: func(s *Settings, v value) { s.LargeRequestMaxLen = v.n }},
+		{name: "commandlog-reply-larger-than", kind: integer(-1, math.MaxInt64), def: "1048576",
+			doc: "Minimum size in bytes of a reply whose call is logged; -1 for never.",
+			set: func(s *Settings, v value) { s.LargeReplyBytes = v.n }},
+		{name: "commandlog-large-reply-max-len", kind: integer(0, math.MaxInt64), def: "128",
+			doc: "Maximum number of entries in the log of large replies.",
+			set: func(s *Settings, v value) { s.LargeReplyMaxLen = v.n }},
+		{name: "slowlog-entry-max-argc", kind: integer(2, math.MaxInt32), def: "32",
+			doc: "Number of arguments that an entry of the slow log and its kin has at most.",
+			set: func(s *Settings, v value) { s.LogEntryArgs = v.n }},
+		{name: "slowlog-entry-max-string-len", kind: integer(1, math.MaxInt32), def: "128",
+			doc: "Number of bytes that such an entry has of an argument.",
+			set: func(s *Settings, v value) { s.LogEntryBytes = v.n }},
 		{name: "latency-monitor-threshold", kind: integer(0, math.MaxInt64), def: "0",
 			doc: "Minimum duration in milliseconds of an event that LATENCY records; 0 for never.",
 			set: func(s *Settings, v value) { s.LatencyThreshold = v.n }},

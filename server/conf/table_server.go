@@ -3,6 +3,8 @@ package conf
 import (
 	"math"
 	"time"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 func networkRows() []directive {
@@ -28,6 +30,12 @@ func networkRows() []directive {
 		{name: "timeout", kind: integer(0, math.MaxInt32), def: "0", flags: shared,
 			doc: "Seconds after which an idle client is disconnected; 0 for never.",
 			set: func(s *Settings, v value) { s.Timeout = time.Duration(v.n) * time.Second }},
+		{name: "reported-version", kind: redisVersion(), def: commands.RedisVersion, flags: settled,
+			doc: "Version of Redis that clients are told, 7.0.0 to that of vigil: an older one for clients that do not get along with this one.",
+			set: func(s *Settings, v value) { s.ReportedVersion = v.text }},
+		{name: "availability-zone", kind: text(), def: "",
+			doc: "Where the server is, for clients that prefer a near one: HELLO and INFO show it.",
+			set: func(s *Settings, v value) { s.AvailabilityZone = v.text }},
 		{name: "protected-mode", kind: yesNo(), def: "yes",
 			doc: "Refuse clients on other machines while no password is set.",
 			set: func(s *Settings, v value) { s.ProtectedMode = v.n == 1 }},
@@ -72,6 +80,12 @@ func processRows() []directive {
 		{name: "loglevel", kind: oneOf("debug", "verbose", "notice", "warning", "nothing"), def: "notice",
 			doc: "Minimum level of logged messages.",
 			set: func(s *Settings, v value) { s.LogLevel = LogLevel(v.n) }},
+		{name: "log-format", kind: oneOf("legacy", "logfmt", "json"), def: "legacy",
+			doc: "Form of the lines of the log: that of redis-server, or fields as `logfmt` or `json` has them.",
+			set: func(s *Settings, v value) { s.LogFormat = LogFormat(v.n) }},
+		{name: "log-timestamp-format", kind: oneOf("legacy", "iso8601", "milliseconds"), def: "legacy",
+			doc: "How the log shows times: as redis-server does, by ISO 8601, or as milliseconds of Unix time.",
+			set: func(s *Settings, v value) { s.LogTime = LogTime(v.n) }},
 		{name: "logfile", kind: text(), def: "", flags: immutable,
 			doc: "File to log to; empty for standard output. SIGHUP opens it again, for programs that rotate it. Errors that end a start are in it, and on standard error.",
 			set: func(s *Settings, v value) { s.LogFile = v.text }},

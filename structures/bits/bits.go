@@ -80,6 +80,37 @@ func Count(b []byte, start, end int64, unit RangeUnit) int64 {
 	return int64(bits.OnesCount8(b[lo]&head)+bits.OnesCount8(b[hi]&tail)) + CountBits(b[lo+1:hi])
 }
 
+// Each visits the positions of the bits of one value in a range, which is that of Count, in their
+// order, until visit returns false.
+func Each(b []byte, bit int, start, end int64, unit RangeUnit, visit func(at int64) bool) {
+	if start < 0 && end < 0 && start > end {
+		return
+	}
+	first, last, ok := bitSpan(len(b), start, end, unit)
+	if !ok {
+		return
+	}
+	for at := first >> 3; at <= last>>3; at++ {
+		x := b[at]
+		if bit == 0 {
+			x = ^x
+		}
+		if at == first>>3 {
+			x &= 0xff >> (first & 7)
+		}
+		if at == last>>3 {
+			x &= 0xff << (7 - last&7)
+		}
+		for x != 0 {
+			lead := bits.LeadingZeros8(x)
+			if !visit(at*8 + int64(lead)) {
+				return
+			}
+			x &^= 0x80 >> lead
+		}
+	}
+}
+
 // bitSpan turns the bounds of a range over n bytes into the first and the last
 // bit; ok is false for an empty range.
 func bitSpan(n int, start, end int64, unit RangeUnit) (first, last int64, ok bool) {

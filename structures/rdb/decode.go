@@ -37,7 +37,6 @@ type Decoded struct {
 type Dropped struct {
 	Producers int // of a stream: what it knew of entries that were added twice
 	Expired   int // fields
-	Unowned   int // pending entries that nobody had, and the consumer without a name has
 }
 
 // Decode takes a payload apart. The errors are ErrFrame and structures.ErrCorrupt; the
@@ -130,7 +129,8 @@ func (d *decoder) value(t byte) Decoded {
 // a file.
 func (d *decoder) own() Decoded {
 	kind := structures.Kind(d.byte())
-	if kind <= structures.KindTDigest || kind == structures.KindJSON {
+	private := kind == structures.KindSet || kind == structures.KindStream // see structures.Private
+	if kind <= structures.KindTDigest && !private || kind == structures.KindJSON {
 		d.fail("kind %d, which has a form of its own", kind)
 	}
 	if d.src != nil {

@@ -242,9 +242,7 @@ func (d *decoder) group(t byte, s *stream.Stream) {
 		left -= d.consumer(t, g, pending)
 	}
 	if t >= typeStream5 {
-		unowned := d.unowned(g, pending)
-		d.dropped.Unowned += unowned
-		left -= unowned
+		left -= d.released(g, pending)
 	}
 	if d.err == nil && left != 0 {
 		d.fail("%d pending entries without a consumer", left)
@@ -273,22 +271,14 @@ func (d *decoder) consumer(t byte, g *stream.Group, pending []stream.Pending) in
 	return len(own)
 }
 
-// unowned reads the pending entries that no consumer has, and gives them to one without
-// a name, for here every entry has one: XCLAIM and XAUTOCLAIM find them there. It returns
-// how many these are.
-func (d *decoder) unowned(g *stream.Group, pending []stream.Pending) int {
+// released reads the pending entries that were released. It returns how many these are.
+func (d *decoder) released(g *stream.Group, pending []stream.Pending) int {
 	n := d.length()
 	if n == 0 || d.err != nil {
 		return 0
 	}
-	c := g.CreateConsumer(nil, nil, 0)
-	if c == nil {
-		c = g.Consumer(nil)
-	}
-	seen, active := c.Seen(), c.Active()
-	own := d.owned(n, c, pending)
-	g.Claim(nil, c, seen, own)
-	c.SetTimes(seen, active)
+	own := d.owned(n, new(stream.Consumer), pending)
+	g.Release(nil, own)
 	return len(own)
 }
 

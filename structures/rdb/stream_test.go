@@ -26,7 +26,11 @@ func describeStream(s *stream.Stream) string {
 			b = fmt.Appendf(b, " consumer %q %d %d", c.Name(), c.Seen(), c.Pending())
 		}
 		g.EachPending(stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
-			b = fmt.Appendf(b, " %v %q %d %d", p.ID, p.Consumer.Name(), p.Time, p.Deliveries)
+			name := ""
+			if p.Consumer != nil {
+				name = p.Consumer.Name()
+			}
+			b = fmt.Appendf(b, " %v %q %d %d", p.ID, name, p.Time, p.Deliveries)
 			return true
 		})
 	}
@@ -81,11 +85,11 @@ func streamForms() map[string]string {
 			"\x40\x64\x32\x01\x01p\x02\x01a\x01\x02\xc0\x07\x03\x04\x05\x06": what(9, 4),
 		"\x1b" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + own + "\x00" +
 			"\x40\x64\x32\x00\x00\x00": what(9, 4),
-		// The entry is nobody's: beside a consumer that has nothing, and for one without a name.
+		// The entry is nobody's, beside a consumer that has nothing, and beside one without a name.
 		"\x1b" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + "\x00" + own + "\x00\x00\x00\x00\x00": strings.Replace(
-			what(9, 4), `consumer "c" 7 1 1-0 "c"`, `consumer "" 0 1 consumer "c" 7 0 1-0 ""`, 1),
-		"\x1b" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + strings.Replace(group, "\x01c", "\x00", 1) + "\x09" + pending[:7] + "\x00" + own + "\x00\x00\x00\x00\x00": strings.ReplaceAll(
-			what(9, 4), `"c"`, `""`),
+			what(9, 4), `consumer "c" 7 1 1-0 "c" 5 3`, `consumer "c" 7 0 1-0 "" 0 3`, 1),
+		"\x1b" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + strings.Replace(group, "\x01c", "\x00", 1) + "\x09" + pending[:7] + "\x00" + own + "\x00\x00\x00\x00\x00": strings.Replace(
+			what(9, 4), `consumer "c" 7 1 1-0 "c" 5 3`, `consumer "" 7 0 1-0 "" 0 3`, 1),
 		"\x13\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00":                                                                  "6  0 last 0-0 deleted 0-0 added 0:",
 		"\x13" + node + "\x01\x02\x00\x01\x00\x00\x00\x09\x01\x00\x01\x00\x81" + strings.Repeat("\xff", 8) + "\x00\x00": `6  1 last 2-0 deleted 0-0 added 9: 1-0 "f"="v" group "" at 1-0 read -1`,
 	}

@@ -161,18 +161,41 @@ func (o *out) group(t byte, g *stream.Group) {
 		o.step()
 		return true
 	})
-	o.length(uint64(g.ConsumerCount()))
+	unnamed := g.Consumer(nil)
+	consumers := g.ConsumerCount()
+	if released := g.Released() > 0; released && unnamed == nil {
+		consumers++
+	}
+	o.length(uint64(consumers))
 	for _, c := range g.Consumers() {
-		o.string([]byte(c.Name()))
-		o.b = binary.LittleEndian.AppendUint64(o.b, uint64(c.Seen()))
-		if t >= typeStream3 {
-			o.b = binary.LittleEndian.AppendUint64(o.b, uint64(c.Active()))
+		if c != unnamed {
+			o.consumer(t, g, c, 0)
 		}
-		o.length(uint64(c.Pending()))
-		g.EachPendingOf(c, stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
-			o.b = appendRawID(o.b, p.ID)
-			o.step()
-			return true
-		})
+	}
+	if consumers > g.ConsumerCount() {
+		unnamed = new(stream.Consumer)
+	}
+	if unnamed != nil {
+		o.consumer(t, g, unnamed, g.Released())
+	}
+}
+
+// consumer writes a consumer and the entries that it has. What was released goes to one without
+// a name: before 8.8 every entry has a consumer.
+func (o *out) consumer(t byte, g *stream.Group, c *stream.Consumer, released int) {
+	o.string([]byte(c.Name()))
+	o.b = binary.LittleEndian.AppendUint64(o.b, uint64(c.Seen()))
+	if t >= typeStream3 {
+		o.b = binary.LittleEndian.AppendUint64(o.b, uint64(c.Active()))
+	}
+	o.length(uint64(c.Pending() + released))
+	each := func(p stream.Pending) bool {
+		o.b = appendRawID(o.b, p.ID)
+		o.step()
+		return true
+	}
+	g.EachPendingOf(c, stream.ID{}, stream.MaxID, each)
+	if released > 0 {
+		g.EachReleased(each)
 	}
 }

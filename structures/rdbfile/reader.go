@@ -46,8 +46,7 @@ type Passed struct {
 	Meta      int64            // keys with metadata
 	Slots     int64            // slots of which only a part is there
 	Producers int64            // of streams, see rdb.Dropped
-	Unowned   int64
-	Fields    int64 // of hashes, that were expired
+	Fields    int64            // of hashes, that were expired
 }
 
 // Reader reads a file. After an error of Next, Value or Skip, which is an *Error, all
@@ -268,7 +267,6 @@ func (r *Reader) Value(grown func(structures.Value) error) (rdb.Decoded, error) 
 	r.unread = false
 	v := r.s.Value(r.rec.Type, grown)
 	r.Passed.Producers += int64(v.Dropped.Producers)
-	r.Passed.Unowned += int64(v.Dropped.Unowned)
 	r.Passed.Fields += int64(v.Dropped.Expired)
 	return v, r.err()
 }

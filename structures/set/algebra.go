@@ -9,13 +9,17 @@ import (
 )
 
 // Integers and other members never meet, so that every operation on sets is one on
-// their integers and one on the others.
+// their integers and one on the others, unless a set is timed (expiry.go).
 
 // Intersect visits the members that all sets have, until visit returns false. It
 // costs as much as the smallest set has members of either sort, times the number of
 // sets. There is at least one set.
 func Intersect(sets []*Set, visit func(member []byte) bool) {
 	sets = distinct(sets)
+	if straddles(sets) {
+		intersectAll(sets, visit)
+		return
+	}
 	if intersectInts(sets, visit) {
 		intersectRest(sets, visit)
 	}
@@ -140,6 +144,10 @@ func Subtract(s *Set, others []*Set, keys *structures.HashKeys, visit func(membe
 	if len(others) > 1 && total < s.Len()*(len(others)-1) {
 		// Less to gather than to look up in each.
 		others = []*Set{Union(others, keys)}
+	}
+	if s.timed || straddles(others) {
+		subtractAll(s, others, visit)
+		return
 	}
 	if s.eachIntMissing(others, visit) {
 		s.rest.EachMissing(rests(others), visit)

@@ -87,9 +87,11 @@ func (s *Set) ready(members [][]byte, readyWords func(step int, words ...[]byte)
 	var ints []int64
 	var words [][]byte
 	for _, m := range members {
-		if v, ok := parse(m); ok {
+		v, isInt := parse(m)
+		if isInt {
 			ints = append(ints, v)
-		} else {
+		}
+		if !isInt || s.timed {
 			words = append(words, m)
 		}
 	}

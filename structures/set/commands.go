@@ -8,8 +8,11 @@ func (s *Set) Tell(c *structures.Commands, key, ops []byte) bool {
 	var args structures.Args
 	for len(ops) > 0 {
 		op, rest, err := args.Next(ops)
-		if err != nil || op != opAdd && op != opRemove {
+		if err != nil || op < opAdd || op > opPersist {
 			return false
+		}
+		if ops = rest; op == opExpireAt || op == opPersist { // a replica is told when the member goes
+			continue
 		}
 		name := "SADD"
 		if op == opRemove {
@@ -20,7 +23,6 @@ func (s *Set) Tell(c *structures.Commands, key, ops []byte) bool {
 		for args.Left() > 0 {
 			c.Bytes(args.Bytes())
 		}
-		ops = rest
 	}
 	return true
 }

@@ -25,10 +25,10 @@ func (s *Set) IsCompact(limit int) bool {
 
 // AppendCompact appends a small set:
 //
-//	most members while all were integers, since one was not | length of run (uvarints) | run | compact hash
+//	most members while all were integers, since one was not << 1 | timed | length of run (uvarints) | run | compact hash
 func (s *Set) AppendCompact(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.peakInts))
-	dst = binary.AppendUvarint(dst, uint64(s.peakMixed))
+	dst = binary.AppendUvarint(dst, uint64(s.peakMixed)<<1|uint64(s.Form()))
 	return s.rest.AppendCompact(s.appendRun(dst))
 }
 
@@ -42,7 +42,7 @@ func (s *Set) LoadCompact(b []byte) {
 	ints := b[:numbers[2]]
 	s.rest.LoadCompact(b[len(ints):])
 	s.ints.loadCompact(ints)
-	*s = Set{rest: s.rest, ints: s.ints, promised: -1, peakInts: uint32(numbers[0]), peakMixed: uint32(numbers[1])}
+	*s = Set{rest: s.rest, ints: s.ints, promised: -1, peakInts: uint32(numbers[0]), peakMixed: uint32(numbers[1] >> 1), timed: numbers[1]&1 != 0}
 }
 
 // loadCompact makes the integers those of a run, or none. The memory of a run that was

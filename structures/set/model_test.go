@@ -72,6 +72,11 @@ type model struct {
 	ch     structures.Change
 	pages  map[uint64]string
 	most   int // runs of integers
+
+	timed bool             // members get an expiry
+	due   map[string]int64 // when members go
+	now   int64
+	done  map[string]int // changes of expiries
 }
 
 // step adds or removes a member, or a random one that the set returns.
@@ -80,7 +85,11 @@ func (m *model) step(growing bool) {
 	n := m.r.IntN(100)
 	before := m.ch.Len()
 	changed := true
+	defer m.forget()
 	switch {
+	case m.timed && n%4 == 0:
+		m.now++
+		changed = m.stepExpiry(member)
 	case n < 90 && growing || n < 25:
 		if changed = m.set.Add(&m.ch, []byte(member)); changed == m.want[member] {
 			m.t.Fatalf("Add(%q): got %v", member, changed)
@@ -161,6 +170,7 @@ func (m *model) store() {
 func (m *model) checkValue(s *Set) {
 	m.t.Helper()
 	checkIntegers(m.t, &s.ints)
+	m.checkExpiries(s)
 	if !maps.Equal(members(m.t, s), m.want) || s.Empty() != (len(m.want) == 0) {
 		m.t.Fatalf("%d members, want %d, or they differ", s.Len(), len(m.want))
 	}
@@ -206,29 +216,34 @@ func wide(r *rand.Rand) string {
 }
 
 func TestSetEqualsMap(t *testing.T) {
+	both := func(r *rand.Rand) string {
+		if r.IntN(2) == 0 {
+			return wide(r)
+		}
+		return word(r)
+	}
 	for name, c := range map[string]struct {
 		steps, runs int // runs: so many at a time at least
 		member      func(r *rand.Rand) string
 	}{
-		"few":   {3000, 1, func(r *rand.Rand) string { return fmt.Sprint(r.IntN(40)) }},
-		"dense": {30_000, 2, func(r *rand.Rand) string { return fmt.Sprint(r.IntN(20_000) - 10_000) }},
-		"wide":  {12_000, 3, wide},
+		"timed few":   {3000, 1, func(r *rand.Rand) string { return fmt.Sprint(r.IntN(40)) }},
+		"timed dense": {8000, 1, func(r *rand.Rand) string { return fmt.Sprint(r.IntN(20_000) - 10_000) }},
+		"timed both":  {5000, 1, both},
+		"few":         {3000, 1, func(r *rand.Rand) string { return fmt.Sprint(r.IntN(40)) }},
+		"dense":       {30_000, 2, func(r *rand.Rand) string { return fmt.Sprint(r.IntN(20_000) - 10_000) }},
+		"wide":        {12_000, 3, wide},
 		// Many have one place in a scan.
 		"crowded": {20_000, 4, func(r *rand.Rand) string { return fmt.Sprint(1<<60 + r.Int64N(20_000)*70_000) }},
 		"outlier": {12_000, 2, func(r *rand.Rand) string { return fmt.Sprint(r.Int64N(6000) << (r.IntN(8) / 7 * 50)) }},
 		"words":   {8000, 0, word},
-		"both": {8000, 1, func(r *rand.Rand) string {
-			if r.IntN(2) == 0 {
-				return wide(r)
-			}
-			return word(r)
-		}},
+		"both":    {8000, 1, both},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
 			m := &model{t: t, r: rand.New(rand.NewPCG(seed, 1)), member: c.member, set: New(testKeys(7)), copied: New(testKeys(7)),
-				want: map[string]bool{}, pages: map[uint64]string{}}
+				want: map[string]bool{}, pages: map[uint64]string{},
+				timed: strings.HasPrefix(name, "timed"), due: map[string]int64{}, done: map[string]int{}}
 			for i := range c.steps {
 				m.step(i*4/c.steps%2 == 0)
 				if i%(c.steps/30) == 0 {
@@ -240,7 +255,13 @@ func TestSetEqualsMap(t *testing.T) {
 					m.set.Remove(&m.ch, []byte(member))
 					delete(m.want, member)
 				}
+				m.forget()
 				m.check()
+			}
+			for _, what := range []string{"expire", "persist", "expired"} {
+				if m.timed && m.done[what] < 10 {
+					t.Errorf("%s took effect %d times", what, m.done[what])
+				}
 			}
 			if m.most < c.runs {
 				t.Errorf("at most %d runs of integers, want %d for a trial", m.most, c.runs)

@@ -17,6 +17,8 @@ import (
 //	         order of bounds: half of how far its bound is behind the one
 //	         before, integers << 2 | shift (uvarints)                 integers in pages, of which the
 //	         | head of a hash with an index, if it has pages          set has many
+//	head   3, 4, 5 | as 0, 1, 2                                       members expire or did: the hash
+//	                                                                  may have integers
 //	page   page of a hash, under half of its number; or a run, under its bound:
 //	       bound + 2^63, halved, with the highest bit set
 //
@@ -27,18 +29,22 @@ const (
 	intsInHead  = 0
 	intsPaged   = 1
 	intsIndexed = 2
+	timedForms  = 3 // what is added to the form of a timed set
 )
 
 // Operations in the journal. These numbers are on disk and never change.
 const (
 	opAdd    = 16 // member ...
 	opRemove = 17 // member ...
+
+	opExpireAt = 18 // member, unix ms
+	opPersist  = 19 // member
 )
 
 // AppendHead appends the encoding of the head to dst.
 func (s *Set) AppendHead(dst []byte) []byte {
 	if s.ints.inHead() {
-		dst = s.appendRun(append(dst, intsInHead))
+		dst = s.appendRun(append(dst, intsInHead+s.Form()*timedForms))
 		return s.rest.AppendHead(dst)
 	}
 	indexed := !s.whole() || len(s.ints.runs)+s.rest.PageCount() > structures.IndexedPages()
@@ -46,7 +52,7 @@ func (s *Set) AppendHead(dst []byte) []byte {
 	if indexed {
 		form = intsIndexed
 	}
-	dst = append(dst, form)
+	dst = append(dst, form+s.Form()*timedForms)
 	dst = binary.AppendUvarint(dst, uint64(s.ints.count))
 	dst = binary.AppendUvarint(dst, uint64(len(s.ints.runs)))
 	if !indexed {
@@ -70,11 +76,14 @@ func (s *Set) appendRun(dst []byte) []byte {
 // structures.ErrCorrupt.
 func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
 	s := &Set{promised: -1}
-	if len(head) == 0 || head[0] > intsIndexed {
+	if len(head) == 0 || head[0] > intsIndexed+timedForms {
 		return nil, fmt.Errorf("set head of %d bytes: %w", len(head), structures.ErrCorrupt)
 	}
 	var err error
 	form := head[0]
+	if s.timed = form >= timedForms; s.timed {
+		form -= timedForms
+	}
 	n, w := binary.Uvarint(head[1:])
 	rest := head[1+max(w, 0):]
 	if w <= 0 || n > math.MaxInt64 || form == intsInHead && n > uint64(len(rest)) {
@@ -100,6 +109,9 @@ func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
 	s.rest, err = hash.Decode(rest, keys)
 	if err != nil {
 		return nil, fmt.Errorf("members of a set: %w", err)
+	}
+	if _, some := s.rest.NextExpiry(); some && !s.timed {
+		return nil, fmt.Errorf("members of a set expire: %w", structures.ErrCorrupt)
 	}
 	s.noteSize()
 	return s, nil
@@ -173,6 +185,8 @@ func (s *Set) Apply(op byte, args *structures.Args) error {
 	case opAdd:
 	case opRemove:
 		change = s.Remove
+	case opExpireAt, opPersist:
+		return s.applyExpiry(op, args)
 	default:
 		return fmt.Errorf("set operation %d: %w", op, structures.ErrUnknownChange)
 	}
@@ -182,4 +196,21 @@ func (s *Set) Apply(op byte, args *structures.Args) error {
 		}
 	}
 	return args.Done()
+}
+
+// applyExpiry replays a change of an expiry. Of a member that is missing it does nothing.
+func (s *Set) applyExpiry(op byte, args *structures.Args) error {
+	member, ms := args.Bytes(), int64(0)
+	if op == opExpireAt {
+		ms = args.Int()
+	}
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if op == opExpireAt {
+		s.ExpireAt(nil, member, ms)
+	} else {
+		s.Persist(nil, member)
+	}
+	return nil
 }

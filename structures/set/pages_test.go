@@ -66,8 +66,8 @@ func TestSetRecordsAreFrozen(t *testing.T) {
 	if got := members(t, s); !maps.Equal(got, map[string]bool{"1": true}) {
 		t.Errorf("operations on several members: got %v", got)
 	}
-	_, args, _, _ := structures.NextOp([]byte("\x12\x01\x01a"))
-	if err := s.Apply(18, &args); !errors.Is(err, structures.ErrUnknownChange) {
+	_, args, _, _ := structures.NextOp([]byte("\x14\x01\x01a"))
+	if err := s.Apply(20, &args); !errors.Is(err, structures.ErrUnknownChange) {
 		t.Errorf("unknown operation: got %v", err)
 	}
 }

@@ -11,6 +11,11 @@ import (
 //	below 2^29    the first 29 bits of the hash of the next word
 //	2^29 to 2^30  a run, by 29 bits that are drawn from its bound
 //	from 2^30     a place among the integers: what position returns, of 30 bits
+//	              and above the least of these, which no integer has: the first 27 bits
+//	              of the hash of the next integer in the hash of a timed set
+//
+// Integers come to the hash while a scan goes on, as they get an expiry, so that those there are
+// visited last.
 //
 // A place among the integers means the same whatever comes and goes. But many integers
 // can have one place, such as a million that were made of the same hour's time. A reply
@@ -22,6 +27,7 @@ const (
 	runBits     = 29
 	runPosition = 1 << wordBits
 	intPosition = 1 << 30
+	timedBits   = 27
 	// A position of an integer has a sign, and as many bits of its amount as are
 	// left for it.
 	positionSign = 1 << 29
@@ -80,15 +86,40 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte)) (next ui
 func (s *Set) scanFrom(at uint64, count int, visit func(member []byte)) (next uint64) {
 	if at < runPosition {
 		next = s.rest.ScanFrom(at, wordBits, count, 0, func(member, _ []byte) {
-			count--
-			visit(member)
+			if count--; !s.timed || !isInteger(member) {
+				visit(member)
+			}
 		})
 		if next != 0 {
 			return next
 		}
 		at = intPosition
 	}
-	return s.scanInts(at, count, visit)
+	if !s.timed || at <= intPosition || at > intPosition+1<<timedBits {
+		if next = s.scanInts(at, count, visit); next != 0 || !s.timed {
+			return next
+		}
+		at, count = intPosition, 1
+	}
+	return s.scanTimed(at-intPosition, count, visit)
+}
+
+// scanTimed visits about count of the integers in the hash of a timed set, from a position on.
+func (s *Set) scanTimed(at uint64, count int, visit func(member []byte)) (next uint64) {
+	next = s.rest.ScanFrom(at, timedBits, count, 0, func(member, _ []byte) {
+		if isInteger(member) {
+			visit(member)
+		}
+	})
+	if next != 0 {
+		next |= intPosition
+	}
+	return next
+}
+
+func isInteger(member []byte) bool {
+	_, ok := parse(member)
+	return ok
 }
 
 // scanInts visits about count integers from a position on, those with the same

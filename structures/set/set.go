@@ -18,6 +18,8 @@ type Set struct {
 	ints integers
 	rest *hash.Hash // every other member is a field without value
 	text [maxDigits + 1]byte
+	// timed: a member ever had an expiry. Integers may lie in rest, see expiry.go.
+	timed bool
 	// promised are the integers and their pages that the head declared, -1 if there
 	// is none to check.
 	promised, pages int
@@ -51,10 +53,9 @@ func (s *Set) Size() int {
 // Has reports whether a member is there.
 func (s *Set) Has(member []byte) bool {
 	if v, ok := parse(member); ok {
-		return s.ints.has(v)
+		return s.ints.has(v) || s.timed && s.inRest(member)
 	}
-	_, found := s.rest.Get(member, 0)
-	return found
+	return s.inRest(member)
 }
 
 // Add makes member one of the set, and reports whether it is new. One that is there
@@ -64,7 +65,7 @@ func (s *Set) Add(ch *structures.Change, member []byte) bool {
 	if s.unread() {
 		return false
 	} else if v, ok := parse(member); ok {
-		added = s.ints.add(v)
+		added = (!s.timed || !s.inRest(member)) && s.ints.add(v)
 	} else {
 		added = s.rest.SetNew(nil, member, nil)
 	}
@@ -75,6 +76,12 @@ func (s *Set) Add(ch *structures.Change, member []byte) bool {
 	ch.Bytes(member)
 	s.noteSize()
 	return true
+}
+
+// inRest reports whether the hash has a member.
+func (s *Set) inRest(member []byte) bool {
+	_, found := s.rest.Get(member, 0)
+	return found
 }
 
 // noteSize keeps the peaks up to date.
@@ -97,7 +104,7 @@ func (s *Set) Remove(ch *structures.Change, member []byte) bool {
 	ch.Op(opRemove, 1)
 	ch.Bytes(member)
 	removed := false
-	if v, ok := parse(member); ok {
+	if v, ok := parse(member); ok && (!s.timed || s.ints.has(v)) {
 		removed = s.ints.remove(v)
 	} else {
 		removed = s.rest.Delete(nil, member)

@@ -26,6 +26,9 @@ const (
 	opRedeliver      = 28 // group, consumer, time, ID before the first, last ID
 	opAck            = 29 // group, ID ...
 	opClaim          = 30 // group, consumer, time, for each entry: ID, time, deliveries
+	opWindow         = 31 // seconds, names of a producer
+	opName           = 32 // producer, name, ID, time
+	opRelease        = 33 // group, for each entry: ID, its place in the queue, deliveries
 )
 
 func recordID(ch *structures.Change, id ID) {
@@ -86,6 +89,8 @@ func (s *Stream) Apply(op byte, args *structures.Args) error {
 		}
 		s.SetID(nil, last, added, deleted)
 		return nil
+	case opWindow, opName:
+		return s.applyName(op, args)
 	}
 	return s.applyGroup(op, args)
 }
@@ -109,7 +114,7 @@ func (s *Stream) applyAdd(open bool, args *structures.Args) error {
 
 // applyGroup replays the operations on groups.
 func (s *Stream) applyGroup(op byte, args *structures.Args) error {
-	if op < opGroupCreate || op > opClaim {
+	if op < opGroupCreate || op > opRelease {
 		return fmt.Errorf("stream operation %d: %w", op, structures.ErrUnknownChange)
 	}
 	name := args.Bytes()
@@ -151,6 +156,8 @@ func (s *Stream) applyGroup(op byte, args *structures.Args) error {
 			g.Ack(nil, ids)
 		}
 		return err
+	case op == opRelease:
+		return g.applyRelease(args)
 	}
 	return g.applyConsumer(op, args)
 }

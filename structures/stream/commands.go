@@ -66,6 +66,11 @@ func (t *teller) entries(op byte) bool {
 			return t.add("XTRIM", word("MAXLEN"), word("="), word("0"))
 		}
 		return t.add("XTRIM", word("MINID"), word("="), t.id())
+	case opWindow, opName: // a replica is told which entries there are, and needs no names
+		for a.Left() > 0 && a.Err() == nil {
+			a.Bytes()
+		}
+		return true
 	case opSetID:
 		last, added, deleted := t.id(), a.Uint(), t.id()
 		return t.add("XSETID", last, word("ENTRIESADDED"), natural(added), word("MAXDELETEDID"), deleted)
@@ -109,6 +114,13 @@ func (t *teller) groups(op byte) bool {
 		return true
 	case opAck:
 		return t.each("XACK", name)
+	case opRelease:
+		for a.Left() > 0 && a.Err() == nil {
+			id := t.id()
+			a.Int()
+			t.claim(name, nil, 0, a.Int(), id)
+		}
+		return true
 	}
 	return t.consumers(op, name, t.some())
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/vigildb/vigil/structures/paged"
 )
 
-// IsCompact reports whether the stream has no groups, and one small page at most.
+// IsCompact reports whether the stream has no groups and no names, and one small page at most.
 func (s *Stream) IsCompact(limit int) bool {
-	return len(s.groups) == 0 && (len(s.pages) == 0 || len(s.pages) == 1 && len(s.pages[0].buf) <= limit)
+	return len(s.groups) == 0 && s.names == nil && (len(s.pages) == 0 || len(s.pages) == 1 && len(s.pages[0].buf) <= limit)
 }
 
 // AppendCompact appends a small stream:
@@ -16,7 +16,7 @@ func (s *Stream) IsCompact(limit int) bool {
 //	state as in the head | entries | and, if there are any, of the page:
 //	entries | names | body | from | base | last ID | its bytes
 func (s *Stream) AppendCompact(dst []byte) []byte {
-	dst = s.appendState(dst)
+	dst = s.appendCounts(dst)
 	dst = binary.AppendUvarint(dst, uint64(s.len))
 	if s.len == 0 {
 		return dst

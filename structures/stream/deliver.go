@@ -9,17 +9,34 @@ import (
 // Pending is an entry that was delivered and not acknowledged.
 type Pending struct {
 	ID         ID
-	Consumer   *Consumer
-	Time       int64 // unix ms of the last delivery
-	Deliveries int64 // counted up to 2^32-1
+	Consumer   *Consumer // nil: nobody, it was released
+	Time       int64     // unix ms of the last delivery; 0 if it was released
+	Deliveries int64     // counted up to 2^32-2, or Endless
+
+	place int64 // Time, or what it was given when it was released, which is before all times
 }
 
+// Endless is a number of deliveries that does not grow.
+const Endless = math.MaxInt64
+
 func (g *Group) pendingOf(r *record) Pending {
-	return Pending{r.id, g.byNumber[r.consumer], r.time, int64(r.deliveries)}
+	p := Pending{ID: r.id, Deliveries: int64(r.deliveries), place: r.time}
+	if r.consumer != nobody {
+		p.Consumer, p.Time = g.byNumber[r.consumer], r.time
+	}
+	if r.deliveries == math.MaxUint32 {
+		p.Deliveries = Endless
+	}
+	return p
 }
 
 // clampDeliveries is a number of deliveries as a record has it.
-func clampDeliveries(n int64) uint32 { return uint32(max(0, min(n, math.MaxUint32))) }
+func clampDeliveries(n int64) uint32 {
+	if n == Endless {
+		return math.MaxUint32
+	}
+	return uint32(max(0, min(n, math.MaxUint32-1)))
+}
 
 // Deliver gives a consumer up to count of the entries that are new to the group, and
 // visits them. They become pending, unless noAck is set. It returns how many they
@@ -107,7 +124,9 @@ func (g *Group) Redeliver(ch *structures.Change, c *Consumer, after ID, count in
 // deliverAgain notes that an entry that is there was delivered once more.
 func (g *Group) deliverAgain(p *pendingPage, r *record, now int64) {
 	r.time, p.oldest = now, 0
-	r.deliveries = clampDeliveries(int64(r.deliveries) + 1)
+	if r.deliveries < math.MaxUint32-1 {
+		r.deliveries++
+	}
 	g.s.touch(p)
 }
 

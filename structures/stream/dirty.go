@@ -11,6 +11,11 @@ func (s *Stream) every() []storable {
 	for _, p := range s.pages {
 		list = append(list, p)
 	}
+	if s.names != nil {
+		for _, p := range s.names.pages {
+			list = append(list, p)
+		}
+	}
 	for _, g := range s.groups {
 		list = append(list, g)
 		for _, sh := range g.sheets {

@@ -24,6 +24,11 @@ func seedStream(ch *structures.Change) *Stream {
 	g.Claim(ch, g.CreateConsumer(ch, []byte("another"), 8), 9, []Pending{{ID: ID{4, 15}, Time: 8, Deliveries: 3}})
 	g.SetID(ch, ID{9, 9}, 12)
 	s.SetID(ch, ID{1 << 63, 8}, 99, ID{1, 5})
+	g.Release(ch, []Pending{{ID: ID{5, 16}, Deliveries: Endless}, {ID: ID{4, 15}}})
+	s.SetWindow(ch, Window{7, 3})
+	for i := range uint64(9) {
+		s.Name(ch, []byte{'p', byte(i % 2)}, []byte{byte(i)}, ID{i, i}, int64(1000*i))
+	}
 	return s
 }
 
@@ -56,6 +61,12 @@ func use(t *testing.T, s *Stream) {
 		s.DestroyGroup(nil, []byte(g.Name()))
 	}
 	s.Trim(nil, Trim{})
+	if s.names != nil {
+		s.Name(nil, nil, []byte("of the fuzzer"), ID{}, 1)
+		s.SetWindow(nil, Window{MaxWindowSeconds, MaxWindowNames})
+		s.SetWindow(nil, Window{1, 1})
+		s.memory -= namesSize
+	}
 	if s.Len() != 0 || len(s.pages) != 0 || s.memory != 0 {
 		t.Fatalf("emptied: %d entries, %d pages, %d bytes", s.Len(), len(s.pages), s.memory)
 	}
@@ -82,7 +93,11 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		for len(pages) >= 5 {
-			id := uint64(pages[0])<<groupShift | uint64(pages[1]&0x80)<<32 | uint64(pages[2])
+			group := uint64(pages[0])
+			if group == namesGroup&0xff {
+				group = namesGroup
+			}
+			id := group<<groupShift | uint64(pages[1]&0x80)<<32 | uint64(pages[2])
 			size := min(int(pages[3])<<8|int(pages[4]), len(pages)-5)
 			if s.SetPage(id, pages[5:5+size]) != nil {
 				return

@@ -21,6 +21,8 @@ type Group struct {
 	consumers map[string]*Consumer
 	byNumber  map[uint32]*Consumer
 	sheets    map[uint32]*sheet // pages of consumers
+	nobody    *Consumer         // has what was released
+	released  int64             // the last place in the queue of what was released
 	next      uint32            // number of the next consumer if none is free
 	free      []uint32          // numbers of consumers that are gone
 
@@ -38,7 +40,7 @@ const Unknown = -1
 const Never = -1
 
 // maxGroups bounds the numbers of groups, which are parts of the numbers of pages.
-const maxGroups = 1<<24 - 1
+const maxGroups = namesGroup - 1
 
 // Consumer is a consumer of a group.
 type Consumer struct {
@@ -133,8 +135,9 @@ func (s *Stream) newGroup(number uint64) *Group {
 	if s.groups == nil {
 		s.groups = map[string]*Group{}
 	}
-	g := &Group{s: s, number: number, consumers: map[string]*Consumer{},
+	g := &Group{s: s, number: number, consumers: map[string]*Consumer{}, nobody: &Consumer{number: nobody, active: Never},
 		byNumber: map[uint32]*Consumer{}, sheets: map[uint32]*sheet{}}
+	g.byNumber[nobody] = g.nobody
 	g.id = g.pageID(0)
 	return g
 }
@@ -162,6 +165,7 @@ func (s *Stream) DestroyGroup(ch *structures.Change, name []byte) bool {
 	for _, c := range g.consumers {
 		s.memory -= c.memory()
 	}
+	s.memory -= 8 * cap(g.nobody.pages)
 	s.memory -= g.fixedMemory()
 	return true
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -108,7 +109,7 @@ func (m *model) redeliver() {
 	}
 	for _, id := range ids {
 		if p := g.pending[id]; m.has(id) {
-			g.pending[id] = pendingModel{p.consumer, m.now, p.deliveries + 1}
+			g.pending[id] = pendingModel{p.consumer, m.now, oneMore(p.deliveries)}
 			m.done["redeliver"]++
 		}
 	}
@@ -156,6 +157,49 @@ func (m *model) claim() {
 	m.done["claim"] += len(entries)
 }
 
+// release gives some entries back, which are those of nobody then, in the order of the call.
+func (m *model) release() {
+	name, g := m.group()
+	if g == nil {
+		return
+	}
+	var entries []Pending
+	for id := range g.pending {
+		if entries = append(entries, Pending{ID: id}); len(entries) > m.rng.IntN(6) {
+			break
+		}
+	}
+	slices.SortFunc(entries, func(a, b Pending) int { return b.ID.Compare(a.ID) })
+	for i := range entries {
+		e := &entries[i]
+		e.Deliveries = []int64{0, 1, 7, Endless}[m.rng.IntN(4)]
+	}
+	group := m.s.Group([]byte(name))
+	first := group.released
+	group.Release(&m.ch, entries)
+	for i, e := range entries { // the place is one of the group
+		g.pending[e.ID] = pendingModel{"", math.MinInt64 + first + int64(i) + 1, e.Deliveries}
+	}
+	m.done["release"] += len(entries)
+}
+
+// holder names who has a pending entry.
+func holder(p Pending) string {
+	if p.Consumer == nil {
+		return ""
+	}
+	return p.Consumer.Name()
+}
+
+func modelOf(p Pending) pendingModel { return pendingModel{holder(p), p.place, p.Deliveries} }
+
+func oneMore(deliveries int64) int64 {
+	if deliveries == Endless {
+		return Endless
+	}
+	return deliveries + 1
+}
+
 func (m *model) deleteConsumer() {
 	name, g := m.group()
 	if g == nil {
@@ -190,12 +234,19 @@ func (m *model) checkGroups() {
 		if lag, ok := group.Lag(); ok && (lag < 0 || lag > int64(m.added)) {
 			m.t.Fatalf("group %s: lag %d of %d", name, lag, m.added)
 		}
+		released := 0
 		group.EachPending(ID{}, MaxID, func(p Pending) bool {
-			if want := g.pending[p.ID]; want != (pendingModel{p.Consumer.Name(), p.Time, p.Deliveries}) {
+			if want := g.pending[p.ID]; want != modelOf(p) {
 				m.t.Fatalf("group %s: %v is %v, want %v", name, p.ID, p, want)
+			}
+			if p.Consumer == nil {
+				released++
 			}
 			return true
 		})
+		if group.Released() != released {
+			m.t.Fatalf("group %s: %d entries released, counts %d", name, released, group.Released())
+		}
 		m.checkClaimable(group, g)
 		for _, c := range group.Consumers() {
 			n := 0

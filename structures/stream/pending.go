@@ -14,6 +14,9 @@ import (
 //
 //	on disk  ID (16) | unix ms of the last delivery (8) | number of the consumer (4) | deliveries (4)
 //
+// The number of nobody is 2^32-1, and then the time is a place in the queue (release.go). So many
+// deliveries are endless.
+//
 // A page is as many of these, little endian, in the order of IDs.
 type record struct {
 	id         ID

@@ -95,9 +95,10 @@ func (s *Stream) acked(t *Trim) (ids []ID) {
 }
 
 // Claimable returns up to count pending entries of the group that were last
-// delivered at the unix ms until or before, the longest ago first. The stream may
-// have deleted them.
+// delivered at the unix ms until or before, the longest ago first, and before them those
+// that were released. The stream may have deleted them.
 func (g *Group) Claimable(until int64, count int) []Pending {
+	until = max(until, releasedBefore)
 	var pages []*pendingPage
 	for _, p := range g.pending {
 		if p.since() <= until {
@@ -108,7 +109,7 @@ func (g *Group) Claimable(until int64, count int) []Pending {
 	var list []Pending
 	sorted := 0 // of the list, once it had count entries
 	for _, p := range pages {
-		if sorted > 0 && list[sorted-1].Time <= p.since() {
+		if sorted > 0 && list[sorted-1].place <= p.since() {
 			break
 		}
 		for i := range p.records {
@@ -127,18 +128,18 @@ func (g *Group) Claimable(until int64, count int) []Pending {
 // longestAgo sorts pending entries and keeps the first count of them.
 func longestAgo(list []Pending, count int) []Pending {
 	slices.SortFunc(list, func(a, b Pending) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), a.ID.Compare(b.ID))
+		return cmp.Or(cmp.Compare(a.place, b.place), a.ID.Compare(b.ID))
 	})
 	return list[:min(len(list), count)]
 }
 
 // Oldest returns the unix ms of the delivery that is the longest ago, of those that
-// were not acknowledged; ok is false if there is none.
+// were not acknowledged, 0 if one was released; ok is false if there is none.
 func (g *Group) Oldest() (time int64, ok bool) {
 	for i, p := range g.pending {
 		if at := p.since(); i == 0 || at < time {
 			time = at
 		}
 	}
-	return time, len(g.pending) > 0
+	return max(time, 0), len(g.pending) > 0
 }

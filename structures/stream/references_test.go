@@ -28,7 +28,7 @@ func (m *model) forgetTrimmed(tr Trim, n int) {
 		for id := range g.pending {
 			gone := exact && id.Less(tr.Min)
 			if !exact {
-				gone = n == len(m.entries) && !tr.ByID || n < len(m.entries) && id.Less(m.entries[n].id)
+				gone = n == len(m.entries) && (!tr.ByID || id.Less(tr.Min)) || n < len(m.entries) && id.Less(m.entries[n].id)
 			}
 			if _, r := group.find(id); tr.Pages && m.entries[n-1].id.Less(id) {
 				gone = r == nil && (n == len(m.entries) || gone) // as the pages are
@@ -115,18 +115,18 @@ func (m *model) checkClaimable(group *Group, g *groupModel) {
 	slices.Sort(want)
 	oldest := int64(-1)
 	for _, p := range g.pending {
-		if oldest < 0 || p.time < oldest {
-			oldest = p.time
+		if at := max(p.time, 0); oldest < 0 || at < oldest {
+			oldest = at
 		}
 	}
 	if at, ok := group.Oldest(); ok != (len(g.pending) > 0) || ok && at != oldest {
 		m.t.Fatalf("Oldest: got %d %v, want %d", at, ok, oldest)
 	}
 	for _, p := range group.Claimable(until, count) {
-		if q, ok := g.pending[p.ID]; !ok || q != (pendingModel{p.Consumer.Name(), p.Time, p.Deliveries}) {
+		if q, ok := g.pending[p.ID]; !ok || q != modelOf(p) {
 			m.t.Fatalf("Claimable: got %v, want %v", p, q)
 		}
-		got = append(got, p.Time)
+		got = append(got, p.place)
 	}
 	if want = want[:min(len(want), count)]; !slices.Equal(got, want) {
 		m.t.Fatalf("Claimable until %d, %d entries: got deliveries at %v, want %v", until, count, got, want)

@@ -60,7 +60,7 @@ func (sh *sheet) appendPage(dst []byte) []byte {
 
 // loadSheet adds the consumers of a stored page to the group.
 func (g *Group) loadSheet(index uint64, b []byte) error {
-	if index > 1<<26-1 || g.sheets[uint32(index)] != nil {
+	if index >= nobody/sheetConsumers || g.sheets[uint32(index)] != nil {
 		return fmt.Errorf("page %d of consumers: %w", index, structures.ErrCorrupt)
 	}
 	sh := g.newSheet(uint32(index))

@@ -21,6 +21,10 @@ import (
 //	         the page before, sequence number | last ID: milliseconds - those of the
 //	         first, sequence number | entries | deleted entries | bytes
 //	                                                   a stream with many pages
+//	head   3, 4, 5 | state | names | as 0, 1, 2      a stream whose entries were named, or
+//	                                                   released by a group
+//	names  seconds for which they are remembered | how many of a producer | names ever |
+//	       how often one was given again | names that are remembered
 //	state  last ID (2) | greatest deleted ID (2) | entries ever
 //	group  name | last ID (2) | entries read + 1 | consumers | pending entries
 //	       name: length | bytes
@@ -28,15 +32,17 @@ import (
 // The number of a page says what it has:
 //
 //	bits 40 to 63   0: entries, and the rest grows with the IDs
+//	                2^24-1: names of entries, and the rest grows
 //	                else the number of a group
 //	bit 39          consumers, and the rest is the lowest of their numbers / 64
 //	bits 0 to 38    0: the group; else pending entries
 //
-// Entries are drawn in entry.go, pending ones in pending.go, consumers in sheet.go.
+// Entries are drawn in entry.go, pending ones in pending.go, consumers in sheet.go, names in named.go.
 const (
 	streamInHead = 0
 	streamPaged  = 1
 	streamIndex  = 2
+	streamNamed  = 3 // what is added to the form of a stream with names
 
 	groupShift = 40
 	sheetBit   = 1 << 39
@@ -55,13 +61,13 @@ type groupPromise struct{ consumers, pending uint64 }
 
 // inHead reports whether the stream is stored without pages.
 func (s *Stream) inHead() bool {
-	return len(s.groups) == 0 && (len(s.pages) == 0 || len(s.pages) == 1 && len(s.pages[0].buf) <= headBytes)
+	return len(s.groups) == 0 && (s.names == nil || s.names.count == 0) && (len(s.pages) == 0 || len(s.pages) == 1 && len(s.pages[0].buf) <= headBytes)
 }
 
 // AppendHead appends the encoding of the head to dst.
 func (s *Stream) AppendHead(dst []byte) []byte {
 	if s.inHead() {
-		dst = s.appendState(append(dst, streamInHead))
+		dst = s.appendState(dst, streamInHead)
 		if len(s.pages) > 0 {
 			dst = s.pages[0].appendPage(dst)
 		}
@@ -71,7 +77,7 @@ func (s *Stream) AppendHead(dst []byte) []byte {
 	if len(s.pages) > structures.IndexedPages() || !s.kept.Whole() {
 		form = streamIndex
 	}
-	dst = s.appendState(append(dst, form))
+	dst = s.appendState(dst, form)
 	dst = binary.AppendUvarint(dst, uint64(s.len))
 	dst = binary.AppendUvarint(dst, uint64(len(s.pages)))
 	dst = binary.AppendUvarint(dst, uint64(len(s.groups)))
@@ -81,25 +87,69 @@ func (s *Stream) AppendHead(dst []byte) []byte {
 	return dst
 }
 
-func (s *Stream) appendState(dst []byte) []byte {
+// Form is 1 if versions before cannot read the head or the pages, see structures.Formed.
+func (s *Stream) Form() byte {
+	if s.names != nil || s.Private() {
+		return 1
+	}
+	return 0
+}
+
+// Private reports whether there is what payloads of Redis before 8.6 have no form for: names of entries, and
+// entries that were released.
+func (s *Stream) Private() bool {
+	if s.names != nil && s.names.count > 0 {
+		return true
+	}
+	for _, g := range s.groups {
+		if g.nobody.pending > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+var _ structures.Private = (*Stream)(nil)
+
+// appendState appends the form of the head and what all forms have.
+func (s *Stream) appendState(dst []byte, form byte) []byte {
+	if s.Form() == 0 {
+		return s.appendCounts(append(dst, form))
+	}
+	n := s.names
+	if n == nil {
+		n = &names{window: DefaultWindow()}
+	}
+	return n.append(s.appendCounts(append(dst, form+streamNamed)))
+}
+
+func (s *Stream) appendCounts(dst []byte) []byte {
 	return binary.AppendUvarint(appendID(appendID(dst, s.last), s.maxDeleted), s.added)
 }
 
 // Decode makes a stream from its head. If it has pages, SetPage must follow for
 // each of them, and then Complete. Bytes are copied. A bad head gives ErrCorrupt.
 func Decode(head []byte) (*Stream, error) {
-	if len(head) == 0 || head[0] > streamIndex {
+	if len(head) == 0 || head[0] > streamIndex+streamNamed {
 		return nil, fmt.Errorf("stream head of %d bytes: %w", len(head), structures.ErrCorrupt)
 	}
 	s := New()
 	r := reader{b: head, at: 1}
 	s.last, s.maxDeleted, s.added = r.id(), r.id(), r.uvarint()
-	if head[0] != streamInHead {
+	form := head[0]
+	if form >= streamNamed {
+		form -= streamNamed
+		s.loadNames(&r)
+	}
+	if form == streamInHead && s.names != nil && s.names.promised > 0 {
+		r.bad = true // names are in pages
+	}
+	if form != streamInHead {
 		s.promised = &promise{r.uvarint(), r.uvarint(), r.uvarint()}
 		if s.promised.entries > math.MaxInt64 {
 			r.bad = true
 		}
-		if head[0] == streamIndex && !r.bad {
+		if form == streamIndex && !r.bad {
 			if err := s.loadIndex(&r, s.promised.pages); err != nil {
 				return nil, err
 			}
@@ -149,6 +199,9 @@ func (s *Stream) SetPage(id uint64, b []byte) error {
 
 func (s *Stream) setPage(id uint64, b []byte) error {
 	number := id >> groupShift
+	if number == namesGroup {
+		return s.loadNamePage(id, b)
+	}
 	if number == 0 {
 		i, twice := slices.BinarySearchFunc(s.pages, id, func(p *page, id uint64) int { return int(int64(p.id) - int64(id)) })
 		if twice && s.pages[i].Away {
@@ -240,6 +293,11 @@ func (s *Stream) Complete() error {
 		return fmt.Errorf("stream of %d entries, %d pages, %d groups has %d, %d, %d: %w", p.entries, p.pages, p.groups,
 			s.len, len(s.pages), len(s.groups), structures.ErrCorrupt)
 	}
+	if s.names != nil {
+		if err := s.names.complete(); err != nil {
+			return err
+		}
+	}
 	if !s.kept.Whole() && s.kept.Pager == nil {
 		return fmt.Errorf("stream lacks %d pages: %w", s.kept.Count(), structures.ErrCorrupt)
 	}
@@ -261,6 +319,9 @@ func (g *Group) complete() error {
 			c := g.byNumber[p.records[k].consumer]
 			if c == nil {
 				return fmt.Errorf("pending entry of consumer %d: %w", p.records[k].consumer, structures.ErrCorrupt)
+			}
+			if c == g.nobody {
+				g.released = max(g.released, p.records[k].time-math.MinInt64)
 			}
 			c.pending++
 			g.enter(p, c)

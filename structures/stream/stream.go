@@ -26,6 +26,8 @@ type Stream struct {
 	nextGroup  uint64   // number of the next group if none is free
 	freeGroups []uint64 // numbers of groups that are gone
 
+	names *names // of entries, given by producers; nil: none ever, in the standard window
+
 	memory int
 	dirty  []storable // pages that changed, some of which may be gone
 	dead   int        // how many of them are

@@ -19,9 +19,10 @@ func dump(s *Stream) string {
 		fmt.Fprintln(&b, line(e))
 		return true
 	})
+	dumpNames(&b, s)
 	for _, g := range s.Groups() {
 		lag, ok := g.Lag()
-		fmt.Fprintf(&b, "group %s last %v read %d pending %d lag %d %v\n", g.Name(), g.Last(), g.Read(), g.Pending(), lag, ok)
+		fmt.Fprintf(&b, "group %s last %v read %d pending %d released %d lag %d %v\n", g.Name(), g.Last(), g.Read(), g.Pending(), g.Released(), lag, ok)
 		for _, c := range g.Consumers() {
 			fmt.Fprintf(&b, " %s seen %d active %d pending %d\n", c.Name(), c.Seen(), c.Active(), c.Pending())
 			g.EachPendingOf(c, ID{}, MaxID, func(p Pending) bool {
@@ -30,7 +31,7 @@ func dump(s *Stream) string {
 			})
 		}
 		g.EachPending(ID{}, MaxID, func(p Pending) bool {
-			fmt.Fprintf(&b, " %v %s %d %d\n", p.ID, p.Consumer.Name(), p.Time, p.Deliveries)
+			fmt.Fprintf(&b, " %v %s %d %d %d\n", p.ID, holder(p), p.Time, p.Deliveries, p.place)
 			return true
 		})
 	}
@@ -119,6 +120,7 @@ type model struct {
 	maxDeleted ID
 	added      uint64
 	groups     map[string]*groupModel
+	names      nameModel
 	now        int64
 	done       map[string]int // operations that changed something
 }
@@ -287,9 +289,14 @@ func (m *model) check() {
 			for _, c := range p.consumers {
 				memory += c.memory()
 			}
+			memory += 8 * cap(p.nobody.pages)
+		case *namePage:
+			if len(p.names) == 0 || len(p.names) > pageNames {
+				m.t.Fatalf("page of %d names", len(p.names))
+			}
 		}
 	}
-	if memory != s.memory {
+	if memory += m.checkNames(); memory != s.memory {
 		m.t.Fatalf("memory %d, counted %d", s.memory, memory)
 	}
 }
@@ -305,7 +312,7 @@ func TestStreamEqualsItsModel(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"add", "delete", "trim", "setid", "group", "destroy", "groupset", "deliver", "redeliver", "ack", "claim", "delconsumer", "compact",
-		"trimacked", "unreferenced", "forget", "claimable"} {
+		"release", "name", "again", "window", "trimacked", "unreferenced", "forget", "claimable"} {
 		if done[name] < 50 {
 			t.Errorf("%s took effect %d times", name, done[name])
 		}
@@ -316,8 +323,8 @@ func (m *model) run(steps int, plain bool) {
 	twin, d := New(), &disk{pages: map[uint64]string{}}
 	d.store(m.s, 0)
 	ops := []func(){m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.delete, m.trim, m.setID,
-		m.changeGroup, m.changeGroup, m.deliver, m.deliver, m.deliver, m.redeliver, m.ack, m.ack, m.claim, m.deleteConsumer, m.forgetSome}
-	rare := []int{13, 14, 24}
+		m.changeGroup, m.changeGroup, m.deliver, m.deliver, m.deliver, m.redeliver, m.ack, m.ack, m.claim, m.deleteConsumer, m.forgetSome, m.release, m.name, m.name, m.window}
+	rare := []int{13, 14, 24, 29}
 	if plain {
 		ops, rare = append(ops[:15], m.delete, m.trim), []int{14}
 	}

@@ -13,4 +13,5 @@ type Form struct {
 const (
 	first   = 1 // persistence.LevelUntold
 	modules = 3 // persistence.LevelModules
+	timed   = 4 // persistence.LevelTimed
 )

@@ -88,14 +88,14 @@ var table = []Type{
 		Compact:  func(*structures.HashKeys) structures.Compact { return list.New() },
 		Encoding: func(structures.Value, *Thresholds) string { return "quicklist" }},
 	{Kind: structures.KindSet, Name: "set", Plural: "sets",
-		Forms:  []Form{{first, 17, 0}},
+		Forms:  []Form{{first, 17, 0}, {timed, 19, 1}},
 		Decode: keyed(set.Decode), Dump: rdb.Append,
 		Compact: func(keys *structures.HashKeys) structures.Compact { return set.New(keys) },
 		Encoding: func(v structures.Value, t *Thresholds) string {
 			return v.(*set.Set).Encoding(t.SetMaxInts)
 		}},
 	{Kind: structures.KindStream, Name: "stream", Plural: "streams",
-		Forms:  []Form{{first, 30, 0}},
+		Forms:  []Form{{first, 30, 0}, {timed, 33, 1}},
 		Decode: unkeyed(stream.Decode), Dump: rdb.Append,
 		Compact:  func(*structures.HashKeys) structures.Compact { return stream.New() },
 		Encoding: func(structures.Value, *Thresholds) string { return "stream" }},

@@ -71,6 +71,7 @@ type Engine struct {
 	scripts   scripts
 	libraries atomic.Pointer[Libraries]
 	guard     guard
+	version   string              // of Redis that scripts see
 	current   atomic.Pointer[Run] // nil if none runs
 	wear      wear
 	heavy     atomic.Bool // a script has used much memory since TookMuch
@@ -97,11 +98,14 @@ const (
 
 // New returns an engine without scripts. processorTime is what os.clock returns.
 func New(processorTime func() time.Duration) *Engine {
-	e := &Engine{guard: guard{Context: context.Background()}, world: lualib.NewWorld(processorTime)}
+	e := &Engine{version: commands.RedisVersion, guard: guard{Context: context.Background()}, world: lualib.NewWorld(processorTime)}
 	e.scripts.init()
 	e.libraries.Store(NewLibraries())
 	return e
 }
+
+// Report says which version of Redis scripts see. It is called before the first of them runs.
+func (e *Engine) Report(version string) { e.version = version }
 
 // state is a state of gopher-lua with the libraries, whose globals are read-only.
 type state struct {

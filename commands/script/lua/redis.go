@@ -26,11 +26,11 @@ func openRedis(s *state, e *Engine) {
 	for name, n := range map[string]int{
 		"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,
 		"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3,
-		"REDIS_VERSION_NUM": commands.RedisVersionNumber(),
+		"REDIS_VERSION_NUM": commands.VersionNumber(e.version),
 	} {
 		t.RawSetString(name, glua.LNumber(n))
 	}
-	t.RawSetString("REDIS_VERSION", glua.LString(commands.RedisVersion))
+	t.RawSetString("REDIS_VERSION", glua.LString(e.version))
 	s.SetGlobal("redis", t) // protect adds the name server
 }
 

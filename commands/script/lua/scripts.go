@@ -45,13 +45,16 @@ type Script struct {
 	Flags
 	name  string // the digest in hexadecimal
 	proto *glua.FunctionProto
-	size  int           // of the source
+	text  string        // the source
 	place *list.Element // among the evaluated; nil if it is kept; guarded by scripts.mu
 
 	// The function of the state with this number, used by the runner only.
 	fn     *glua.LFunction
 	number int
 }
+
+// Source is what the script was made of.
+func (s *Script) Source() string { return s.text }
 
 // in returns the function of the script in a state, with the state's globals.
 func (s *Script) in(st *state) *glua.LFunction {
@@ -132,10 +135,10 @@ func (e *Engine) Load(source []byte) (Digest, error) {
 	} else if c.all[d] != nil {
 		return d, nil
 	}
-	if c.loaded+s.size > maxLoaded {
+	if c.loaded+len(s.text) > maxLoaded {
 		return d, errCacheFull
 	}
-	c.loaded += s.size
+	c.loaded += len(s.text)
 	c.all[d] = s
 	return d, nil
 }
@@ -162,7 +165,7 @@ func (e *Engine) Cached() (scripts, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.all {
-		bytes += s.size
+		bytes += len(s.text)
 	}
 	return len(c.all), bytes
 }
@@ -173,8 +176,8 @@ func (e *Engine) compile(d Digest, source []byte) (*Script, error) {
 	if len(source) > MaxSource {
 		return nil, errTooLong
 	}
-	s := &Script{name: d.String(), size: len(source)}
 	text := string(source)
+	s := &Script{name: d.String(), text: text}
 	if strings.HasPrefix(text, "#!") {
 		head, _, ok := strings.Cut(text, "\n")
 		if !ok {

@@ -1,0 +1,165 @@
+package stream
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// nameModel is what a stream remembers of named entries, kept the obvious way.
+type nameModel struct {
+	list              []namedModel // in the order in which they were given
+	added, duplicates uint64
+}
+
+type namedModel struct {
+	pid, text string
+	id        ID
+	time      int64
+}
+
+func dumpNames(b *strings.Builder, s *Stream) {
+	if s.names == nil {
+		return
+	}
+	n := s.names
+	fmt.Fprintf(b, "names %v, %d of %d, %d added\n", n.window, n.count, len(n.producers), n.added)
+	for _, pid := range slices.Sorted(maps.Keys(n.producers)) {
+		for _, e := range n.producers[pid].order {
+			fmt.Fprintf(b, " %s %s %v %d\n", pid, e.text, e.id, e.time)
+		}
+	}
+}
+
+// name adds an entry under a name, or finds that it was added.
+func (m *model) name() {
+	pid, text := fmt.Sprint("p", m.rng.IntN(3)), fmt.Sprint("n", m.rng.IntN(25))
+	w := m.s.Window()
+	known := slices.IndexFunc(m.names.list, func(e namedModel) bool {
+		return e.pid == pid && e.text == text && m.now-e.time < w.Seconds*1000
+	})
+	id, ok := m.s.Named([]byte(pid), []byte(text), m.now)
+	if ok != (known >= 0) || ok && id != m.names.list[known].id {
+		m.t.Fatalf("Named %s %s: got %v %v, want %d of %v", pid, text, id, ok, known, m.names.list)
+	}
+	if ok {
+		m.s.Again()
+		m.names.duplicates++
+		m.done["again"]++
+		return
+	}
+	before := m.last
+	if m.add(); m.last == before {
+		return
+	}
+	m.s.Name(&m.ch, []byte(pid), []byte(text), m.last, m.now)
+	m.names.list = slices.DeleteFunc(m.names.list, func(e namedModel) bool { return m.now-e.time >= w.Seconds*1000 })
+	m.names.list = append(m.names.list, namedModel{pid, text, m.last, m.now})
+	m.forgetNames(pid, w.Most)
+	m.names.added++
+	m.done["name"]++
+}
+
+// forgetNames forgets the oldest of a producer that has too many.
+func (m *model) forgetNames(pid string, most int) {
+	n := 0
+	for _, e := range m.names.list {
+		if e.pid == pid {
+			n++
+		}
+	}
+	m.names.list = slices.DeleteFunc(m.names.list, func(e namedModel) bool {
+		if e.pid != pid || n <= most {
+			return false
+		}
+		n--
+		return true
+	})
+}
+
+func (m *model) window() {
+	w := Window{int64(1 + m.rng.IntN(2)), 5 + m.rng.IntN(200)}
+	if w == m.s.Window() {
+		return
+	}
+	if err := m.s.SetWindow(&m.ch, w); err != nil {
+		m.t.Fatal(err)
+	}
+	m.names.list = nil
+	m.done["window"]++
+}
+
+// checkNames compares what is remembered, and returns its memory.
+func (m *model) checkNames() (memory int) {
+	s, w := m.s, m.s.Window()
+	if s.names == nil {
+		return 0
+	}
+	producers, live := map[string]bool{}, 0
+	for _, e := range m.names.list {
+		if m.now-e.time < w.Seconds*1000 {
+			producers[e.pid] = true
+			live++
+		}
+	}
+	if got, want := s.Naming(m.now), (Naming{len(producers), live, m.names.added, s.names.duplicates}); got != want {
+		m.t.Fatalf("names: got %+v, want %+v", got, want)
+	}
+	memory = namesSize
+	for _, p := range s.names.producers {
+		memory += producerSize + len(p.name)
+		for _, e := range p.order {
+			memory += nameSize + len(e.text)
+		}
+	}
+	return memory
+}
+
+// What is remembered counts as memory, and is forgotten with the window.
+func TestNamesAreForgottenWithTheirWindow(t *testing.T) {
+	s := New()
+	empty := s.Size()
+	for i := range 500 {
+		s.Name(nil, fmt.Append(nil, "producer", i%7), fmt.Append(nil, i), ID{1, uint64(i)}, int64(i))
+	}
+	if got := s.Naming(500); got.Producers != 7 || got.Names != 500 || got.Added != 500 {
+		t.Errorf("Naming: %+v", got)
+	}
+	if got := s.Naming(100_000 + 250); got.Names != 249 {
+		t.Errorf("half of the time later: %+v", got)
+	}
+	if s.Size() < empty+500*nameSize {
+		t.Errorf("%d bytes more", s.Size()-empty)
+	}
+	if err := s.SetWindow(nil, Window{1, 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.Named([]byte("producer0"), []byte("0"), 0); ok || s.memory != namesSize {
+		t.Errorf("after another window: known %v, %d bytes", ok, s.memory)
+	}
+}
+
+// A group below the level of names has a stream without them.
+func TestNamesAndReleasesAreOfALaterForm(t *testing.T) {
+	s := New()
+	g := s.CreateGroup(nil, []byte("g"), ID{}, 0)
+	s.Add(nil, ID{1, 1}, [][]byte{nil, nil}, PageLimits{})
+	g.Deliver(nil, g.CreateConsumer(nil, []byte("c"), 1), 1, 1, false, nil)
+	if s.Form() != 0 || s.AppendHead(nil)[0] != streamPaged {
+		t.Errorf("form %d of a stream as there were", s.Form())
+	}
+	g.Release(nil, []Pending{{ID: ID{1, 1}}})
+	if s.Form() != 1 || s.AppendHead(nil)[0] != streamPaged+streamNamed {
+		t.Errorf("form %d of a stream with a released entry", s.Form())
+	}
+	var ch structures.Change
+	limit := structures.Limit{Ops: opClaim, Err: structures.ErrCorrupt}
+	ch.Limit(&limit)
+	if MayRelease(&ch) == nil || MayName(&ch) == nil || s.SetWindow(&ch, Window{1, 1}) == nil {
+		t.Error("a limited change has what is above it")
+	}
+}
