@@ -50,12 +50,16 @@ func (s *session) judge(cmd *commands.Command, argv [][]byte, where acl.Context)
 // is another one if EXEC or a script makes the call.
 func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context, sent *commands.Command, look func() clientView) *acl.Denial {
 	u := s.user.Load()
-	d := u.Rules().Check(cmd, argv)
+	d := u.Rules().Check(s.DB(), cmd, argv)
 	if d == nil {
 		return nil
 	}
 	object := cmd.FullName()
-	if d.Reason != acl.DeniedCommand {
+	switch d.Reason {
+	case acl.DeniedCommand:
+	case acl.DeniedDatabase:
+		object = d.Database
+	default:
 		object = string(argv[d.Index])
 	}
 	v := look()
@@ -111,7 +115,7 @@ func (h host) HasUser(name string) bool { return h.srv.users.Find(name) != nil }
 
 // ReadsAll reports whether the client may read every key with the call.
 func (s *session) ReadsAll(c *commands.Ctx) bool {
-	return s.user.Load().Rules().ReadsAll(c.Command, c.Args.All())
+	return s.user.Load().Rules().ReadsAll(s.DB(), c.Command, c.Args.All())
 }
 
 // mayReceive reports whether the client's user may subscribe to a topic.

@@ -146,8 +146,6 @@ func infoStats(t *infoText) {
 	for _, x := range refusalFields {
 		field(t, x.name, t.srv.refusals.Count(x.reason))
 	}
-	field(t, "acl_access_denied_tls_cert", 0)
-	field(t, "acl_access_denied_db", 0)
 	field(t, "slowlog_commands_count", st.slow.count.Load())
 	field(t, "slowlog_commands_time_ms_sum", st.slow.micros.Load()/1000)
 	field(t, "slowlog_commands_time_ms_max", st.slow.longest.Load()/1000)

@@ -206,7 +206,7 @@ func (x *scriptServer) Allowed(argv [][]byte) (allowed, known bool) {
 	if cmd == nil || len(cmd.Subcommands()) > 0 && !sub && len(argv) > 1 {
 		return false, false
 	}
-	return s.user.Load().Rules().Check(cmd, argv) == nil, true
+	return s.user.Load().Rules().Check(s.DB(), cmd, argv) == nil, true
 }
 
 // Log writes a line of a script to the server's log.

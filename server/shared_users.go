@@ -66,6 +66,13 @@ func (s *session) KeepUsers(c *acl.Changes) error {
 	if s.tx.Texts(persistence.Users).Len() == 0 {
 		lines = c.All()
 	}
+	for _, l := range lines {
+		if !l.Deleted && acl.NamesDatabases(l.Rules) {
+			if err := s.tx.Require(persistence.LevelTimed); err != nil {
+				return err
+			}
+		}
+	}
 	bytes := s.tx.Texts(persistence.Users).Bytes()
 	for _, l := range lines {
 		bytes += len(l.Name) + len(l.Rules) - s.tx.Texts(persistence.Users).Size(l.Name)

@@ -20,6 +20,7 @@ var refusalFields = []struct {
 }{
 	{"acl_access_denied_auth", acl.DeniedAuth}, {"acl_access_denied_cmd", acl.DeniedCommand},
 	{"acl_access_denied_key", acl.DeniedKey}, {"acl_access_denied_channel", acl.DeniedChannel},
+	{"acl_access_denied_tls_cert", acl.DeniedCertificate}, {"acl_access_denied_db", acl.DeniedDatabase},
 }
 
 var errUsersTwice = errors.New("users are declared in the configuration file and there is an aclfile too: declare them in one of the two")

@@ -155,7 +155,7 @@ func TestAClientOfADeletedUserMayDoNothing(t *testing.T) {
 	}
 	table := newTable(t)
 	for _, cmd := range table.All() {
-		if u.Rules().Check(cmd, [][]byte{[]byte("x")}) == nil {
+		if u.Rules().Check(0, cmd, [][]byte{[]byte("x")}) == nil {
 			t.Errorf("%s is allowed", cmd.Name)
 		}
 	}
@@ -232,7 +232,18 @@ func TestAllowedCallAllocatesNothing(t *testing.T) {
 	}
 	rules, argv := us.Find("u").Rules(), [][]byte{[]byte("SET"), []byte("other:1"), []byte("v")}
 	set, denied := newTable(t).Find("SET"), false
-	if n := testing.AllocsPerRun(100, func() { denied = denied || rules.Check(set, argv) != nil }); n != 0 || denied {
+	if n := testing.AllocsPerRun(100, func() { denied = denied || rules.Check(0, set, argv) != nil }); n != 0 || denied {
 		t.Errorf("%v allocations a call, denied: %v", n, denied)
+	}
+}
+
+// Rules about databases are told from others, which may look alike.
+func TestRulesAboutDatabasesAreKnown(t *testing.T) {
+	for rules, want := range map[string]bool{
+		"on nopass ~* +@all": false, "on db=0 +@all": true, "on resetdbs": true, "on ~db=* &resetdbs": false, "on (+get db=3)": true, "on (resetdbs)": true,
+	} {
+		if got := acl.NamesDatabases(rules); got != want {
+			t.Errorf("%s: got %v", rules, got)
+		}
 	}
 }

@@ -8,23 +8,27 @@ type Reason uint8
 
 const (
 	DeniedCommand Reason = iota
+	DeniedDatabase
 	DeniedKey
 	DeniedAuth // no such user, wrong password, or disabled
 	DeniedChannel
+	DeniedCertificate // it names no user that is enabled
 )
 
 // reasonWords are the reasons as ACL LOG shows them.
-var reasonWords = [...]string{"command", "key", "auth", "channel"}
+var reasonWords = [...]string{"command", "database", "key", "auth", "channel", "tls-cert"}
 
 // Denial says what a user may not do.
 type Denial struct {
 	Reason Reason
-	Index  int // of the argument that names the key or the channel; 0 for the command
+	Index  int // of the argument that names the key, the channel or the database; 0 for the command
+
+	Database string // the number of the database; the name of a command that works on all
 }
 
-// Check returns nil if the rules allow a call, else what they do not allow. Of
-// several selectors the one counts that came furthest.
-func (r *Rules) Check(cmd *commands.Command, argv [][]byte) *Denial {
+// Check returns nil if the rules allow a call of a connection with a database, else what they do
+// not allow. Of several selectors the one counts that came furthest.
+func (r *Rules) Check(db int, cmd *commands.Command, argv [][]byte) *Denial {
 	if r.everything {
 		return nil
 	}
@@ -34,7 +38,7 @@ func (r *Rules) Check(cmd *commands.Command, argv [][]byte) *Denial {
 	for i := range r.selectors {
 		var d Denial
 		var ok bool
-		if d, ok, keys = r.selectors[i].check(cmd, argv, keys); ok {
+		if d, ok, keys = r.selectors[i].check(db, cmd, argv, keys); ok {
 			return nil
 		}
 		if d.Reason > worst.Reason || d.Reason == worst.Reason && d.Index > worst.Index {
@@ -46,7 +50,7 @@ func (r *Rules) Check(cmd *commands.Command, argv [][]byte) *Denial {
 }
 
 // ReadsAll reports whether a selector that allows the call may read every key.
-func (r *Rules) ReadsAll(cmd *commands.Command, argv [][]byte) bool {
+func (r *Rules) ReadsAll(db int, cmd *commands.Command, argv [][]byte) bool {
 	if r.everything {
 		return true
 	}
@@ -54,7 +58,7 @@ func (r *Rules) ReadsAll(cmd *commands.Command, argv [][]byte) bool {
 	for i := range r.selectors {
 		s := &r.selectors[i]
 		var ok bool
-		if _, ok, keys = s.check(cmd, argv, keys); ok && s.readsAll() {
+		if _, ok, keys = s.check(db, cmd, argv, keys); ok && s.readsAll() {
 			return true
 		}
 	}
@@ -79,9 +83,14 @@ type keyCache struct {
 	found bool
 }
 
-func (s *selector) check(cmd *commands.Command, argv [][]byte, keys keyCache) (d Denial, ok bool, found keyCache) {
+func (s *selector) check(db int, cmd *commands.Command, argv [][]byte, keys keyCache) (d Denial, ok bool, found keyCache) {
 	if !s.allCommands && !cmd.Is(commands.NoAuth) && !s.allows(cmd, argv) {
 		return Denial{}, false, keys
+	}
+	if s.someDatabases {
+		if d, ok := s.checkDatabases(db, cmd, argv); !ok {
+			return d, false, keys
+		}
 	}
 	if !s.allKeys && len(cmd.Keys) > 0 {
 		if !keys.found {
@@ -89,7 +98,7 @@ func (s *selector) check(cmd *commands.Command, argv [][]byte, keys keyCache) (d
 		}
 		for _, k := range keys.keys {
 			if k.Flags&commands.NotKey == 0 && !s.mayTouch(argv[k.Index], needed(k.Flags)) {
-				return Denial{DeniedKey, k.Index}, false, keys
+				return Denial{Reason: DeniedKey, Index: k.Index}, false, keys
 			}
 		}
 	}
@@ -100,7 +109,7 @@ func (s *selector) check(cmd *commands.Command, argv [][]byte, keys keyCache) (d
 		}
 		for i, name := range names {
 			if !s.mayUse(name, cmd.Channels == commands.AllPatterns) {
-				return Denial{DeniedChannel, i + 1}, false, keys
+				return Denial{Reason: DeniedChannel, Index: i + 1}, false, keys
 			}
 		}
 	}

@@ -20,6 +20,7 @@ const (
 	errBadHash          = mistake("The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters")
 	errFirstArgOfSub    = mistake("Allowing first-arg of a subcommand is not supported")
 	errTooMany          = mistake("The rule is too long, or there are too many rules of its kind")
+	errDatabaseRange    = mistake("The provided database ID is out of range")
 	errDuplicateUser    = mistake("Duplicate user found. A user can only be defined once in config files")
 	errUserName         = mistake("Spaces not allowed in ACL usernames")
 )
@@ -83,6 +84,8 @@ func ErrNoPermissionInScript(u *User, cmd *commands.Command, d *Denial) commands
 func ErrNoPermissionAnymore(d *Denial) commands.WireError {
 	why := "no permission to execute the command or subcommand"
 	switch d.Reason {
+	case DeniedDatabase:
+		why = "no permission to access the database"
 	case DeniedKey:
 		why = "no permission to touch the specified keys"
 	case DeniedChannel:
@@ -93,6 +96,8 @@ func ErrNoPermissionAnymore(d *Denial) commands.WireError {
 
 func (d *Denial) brief(u *User, cmd *commands.Command) string {
 	switch d.Reason {
+	case DeniedDatabase:
+		return "No permissions to access database"
 	case DeniedKey:
 		return "No permissions to access a key"
 	case DeniedChannel:
@@ -101,9 +106,12 @@ func (d *Denial) brief(u *User, cmd *commands.Command) string {
 	return fmt.Sprintf("User %s has no permissions to run the '%s' command", u.name, cmd.FullName())
 }
 
-// full names the key or the channel, in the words of Redis 7.0. The caller knows the user.
-func (d *Denial) full(cmd *commands.Command, argv [][]byte) string {
+// full names the key or the channel, in the words of Redis 7.0, where the caller knows the user; or the
+// database, in the words of Valkey 9.
+func (d *Denial) full(u *User, cmd *commands.Command, argv [][]byte) string {
 	switch d.Reason {
+	case DeniedDatabase:
+		return fmt.Sprintf("User %s has no permissions to access database %s", u.name, d.Database)
 	case DeniedKey:
 		return fmt.Sprintf("This user has no permissions to access the '%s' key", argv[d.Index])
 	case DeniedChannel:

@@ -51,7 +51,7 @@ func getUser(c *commands.Ctx) error {
 		return nil
 	}
 	r := u.Rules()
-	c.Reply.Map(6)
+	c.Reply.Map(7)
 	c.Reply.BulkString("flags")
 	flags := r.flags()
 	c.Reply.Set(len(flags))
@@ -67,15 +67,15 @@ func getUser(c *commands.Ctx) error {
 	c.Reply.BulkString("selectors")
 	c.Reply.Array(len(r.selectors) - 1)
 	for i := range r.selectors[1:] {
-		c.Reply.Map(3)
+		c.Reply.Map(4)
 		r.selectors[i+1].describe(&c.Reply)
 	}
 	return nil
 }
 
-// describe writes three pairs of a map.
+// describe writes four pairs of a map.
 func (s *selector) describe(r *commands.Reply) {
-	for _, part := range [][2]string{{"commands", s.commandRules()}, {"keys", s.keyRules()}, {"channels", s.channelRules()}} {
+	for _, part := range [][2]string{{"commands", s.commandRules()}, {"keys", s.keyRules()}, {"channels", s.channelRules()}, {"databases", s.databaseRules()}} {
 		r.BulkString(part[0])
 		r.BulkString(part[1])
 	}
@@ -113,8 +113,8 @@ func dryRun(c *commands.Ctx) error {
 	case !cmd.ArityOK(len(argv)):
 		return commands.ErrArity(cmd)
 	}
-	if d := u.Rules().Check(cmd, argv); d != nil {
-		c.Reply.BulkString(d.full(cmd, argv))
+	if d := u.Rules().Check(c.Client.DB(), cmd, argv); d != nil {
+		c.Reply.BulkString(d.full(u, cmd, argv))
 		return nil
 	}
 	c.Reply.OK()

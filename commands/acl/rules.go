@@ -152,6 +152,12 @@ func (s *selector) apply(cat *catalog, rule string) error {
 	case "allcommands", "+@all", "nocommands", "-@all":
 		s.setAll(rule[0] == '+' || equalFold([]byte(rule), "allcommands"))
 		return nil
+	case "alldbs", "resetdbs":
+		s.someDatabases, s.databases = equalFold([]byte(rule), "resetdbs"), nil
+		return nil
+	}
+	if len(rule) >= 3 && equalFold([]byte(rule[:3]), "db=") {
+		return s.setDatabases(rule[3:])
 	}
 	switch rule[0] {
 	case '~', '%':

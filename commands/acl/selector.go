@@ -1,6 +1,7 @@
 package acl
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ type selector struct {
 
 	keys     []keyPattern
 	channels []pattern
+
+	someDatabases bool // only those of databases
+	databases     []int
 }
 
 // bitmap has a bit for each row of the command table.
@@ -54,6 +58,7 @@ func (s *selector) clone() selector {
 	c.rules = slices.Clone(s.rules)
 	c.keys = slices.Clone(s.keys)
 	c.channels = slices.Clone(s.channels)
+	c.databases = slices.Clone(s.databases)
 	c.firstArgs = nil
 	for id, words := range s.firstArgs {
 		for _, word := range words {
@@ -64,7 +69,9 @@ func (s *selector) clone() selector {
 }
 
 // everything reports whether no call can be refused.
-func (s *selector) everything() bool { return s.allCommands && s.allKeys && s.allChannels }
+func (s *selector) everything() bool {
+	return s.allCommands && s.allKeys && s.allChannels && !s.someDatabases
+}
 
 // setAll is +@all or -@all.
 func (s *selector) setAll(on bool) {
@@ -158,6 +165,9 @@ func (s *selector) String() string {
 	}
 	if channels := s.channelRules(); channels != "" {
 		b.WriteString(channels + " ")
+	}
+	if s.someDatabases {
+		b.WriteString(cmp.Or(s.databaseRules(), "resetdbs") + " ")
 	}
 	return b.String() + s.commandRules()
 }

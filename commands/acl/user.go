@@ -19,6 +19,9 @@ type User struct {
 // Name is the user's name.
 func (u *User) Name() string { return u.name }
 
+// Enabled reports whether clients may be the user.
+func (u *User) Enabled() bool { return u.Rules().enabled }
+
 // Rules are the present ones.
 func (u *User) Rules() *Rules { return u.rules.Load() }
 
