@@ -216,3 +216,20 @@ func (c *Ctx) NotifyNew(key []byte) {
 		c.Notify(EventNew, "new", key)
 	}
 }
+
+// NotifyReplaced publishes that a key is new, or that its value gives way to another, of a kind: handlers
+// that take no notice of what is there call it just before they write.
+func (c *Ctx) NotifyReplaced(key []byte, kind structures.Kind) {
+	if c.Host.NotifyClasses()&(EventNew|EventOverwritten|EventTypeChanged) == 0 {
+		return
+	}
+	switch c.Tx.Kind(key) {
+	case structures.KindNone:
+		c.Notify(EventNew, "new", key)
+	case kind:
+		c.Notify(EventOverwritten, "overwritten", key)
+	default:
+		c.Notify(EventOverwritten, "overwritten", key)
+		c.Notify(EventTypeChanged, "type_changed", key)
+	}
+}

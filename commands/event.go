@@ -5,24 +5,27 @@ package commands
 type EventClass uint32
 
 const (
-	EventKeyspace EventClass = 1 << iota // K: on __keyspace@db__:key
-	EventKeyevent                        // E: on __keyevent@db__:event
-	EventGeneric                         // g: DEL, EXPIRE, RENAME...
-	EventString                          // $
-	EventList                            // l
-	EventSet                             // s
-	EventHash                            // h
-	EventZSet                            // z
-	EventExpired                         // x
-	EventEvicted                         // e
-	EventStream                          // t
-	EventMissed                          // m: a key that was looked up is missing
-	EventModule                          // d: types that Redis has as modules
-	EventNew                             // n: a key came to be
+	EventKeyspace    EventClass = 1 << iota // K: on __keyspace@db__:key
+	EventKeyevent                           // E: on __keyevent@db__:event
+	EventGeneric                            // g: DEL, EXPIRE, RENAME...
+	EventString                             // $
+	EventList                               // l
+	EventSet                                // s
+	EventHash                               // h
+	EventZSet                               // z
+	EventExpired                            // x
+	EventEvicted                            // e
+	EventStream                             // t
+	EventMissed                             // m: a key that was looked up is missing
+	EventModule                             // d: types that Redis has as modules
+	EventNew                                // n: a key came to be
+	EventOverwritten                        // o: a key got another value
+	EventTypeChanged                        // c: of another type
+	EventArray                              // a: a type of Redis that is not here
 	eventClassesEnd
 )
 
-// EventAll is the meaning of the letter A: all classes except m and n.
+// EventAll is the meaning of the letter A: all classes except m, n, o, c and a.
 const EventAll = EventGeneric | EventString | EventList | EventSet | EventHash | EventZSet |
 	EventExpired | EventEvicted | EventStream | EventModule
 
@@ -33,6 +36,7 @@ var eventLetters = []struct {
 	{'g', EventGeneric}, {'$', EventString}, {'l', EventList}, {'s', EventSet}, {'h', EventHash},
 	{'z', EventZSet}, {'x', EventExpired}, {'e', EventEvicted}, {'t', EventStream},
 	{'d', EventModule}, {'n', EventNew}, {'K', EventKeyspace}, {'E', EventKeyevent}, {'m', EventMissed},
+	{'o', EventOverwritten}, {'c', EventTypeChanged}, {'a', EventArray},
 }
 
 // ParseEvents reads the value of notify-keyspace-events. ok is false if a
@@ -64,7 +68,7 @@ func (e EventClass) String() string {
 		b = append(b, 'A')
 	}
 	for _, l := range eventLetters {
-		if e&l.class != 0 && !(all && (EventAll|EventNew)&l.class != 0) {
+		if e&l.class != 0 && !(all && (EventAll|EventNew|EventArray)&l.class != 0) {
 			b = append(b, l.letter)
 		}
 	}

@@ -37,7 +37,7 @@ func CheckAbsent[T structures.Value](c *Ctx, key []byte, busy error) error {
 
 // Store gives a key a value, in the place of any that it has, without an expiry.
 func Store(c *Ctx, key []byte, v structures.Value) error {
-	c.NotifyNew(key)
+	c.NotifyReplaced(key, v.Kind())
 	return persistence.Replace(c.Tx, key, v, persistence.NoExpiry)
 }
 

@@ -1,8 +1,11 @@
 package bits
 
 import (
+	"math"
+
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bits"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -15,10 +18,12 @@ func Group() commands.Group {
 			Summary: "Sets or clears a bit, lengthening the string if needed, and returns its previous value.", Run: setbit},
 		{Name: "GETBIT", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key offset", Since: "2.2.0",
 			Cost: "O(1)", Summary: "Returns a bit of a string, 0 beyond its end.", Run: getbit},
-		{Name: "BITCOUNT", Arity: -2, Flags: commands.ReadOnly, Keys: read, Syntax: "key [start end [BYTE|BIT]]", Since: "2.6.0",
+		{Name: "BITCOUNT", Arity: -2, Flags: commands.ReadOnly, Keys: read, Syntax: "key [start [end [BYTE|BIT]]]", Since: "2.6.0",
 			Cost: "O(n) for n bytes", Summary: "Counts the bits that are set in a string or a part of it.", Run: bitcount},
 		{Name: "BITPOS", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key bit [start [end [BYTE|BIT]]]", Since: "2.8.7",
 			Cost: "O(n) for n bytes", Summary: "Returns the position of the first 0 or 1 bit of a string.", Run: bitpos},
+		{Name: "BITRANGEINTARRAY", Arity: -4, Flags: commands.ReadOnly, Keys: read, Syntax: "key start end [BYTE|BIT] [LIMIT limit] [ZEROS]", Since: "8.12.0",
+			Cost: "O(n) for n bytes", Summary: "Returns the positions of the bits that are set, or clear, in a part of a string.", Run: bitrange},
 		{Name: "BITOP", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(2, commands.OW|commands.Update), commands.KeyRange(3, -1, 1, commands.RO|commands.Access)},
 			Syntax: "AND|OR|XOR|NOT|DIFF|DIFF1|ANDOR|ONE destkey key [key ...]", Since: "2.6.0", Cost: "O(n) for n bytes of the longest string",
 			Summary: "Combines strings bit by bit and stores the result.", Run: bitop},
@@ -121,10 +126,13 @@ func readUnit(a *commands.Args) bits.RangeUnit {
 func bitcount(c *commands.Ctx) error {
 	key := c.Args.Key()
 	start, end, unit := int64(0), int64(-1), bits.InBytes
-	if n := c.Args.Left(); n == 1 || n > 3 {
+	if n := c.Args.Left(); n > 3 {
 		return commands.ErrSyntax // before anything is read
 	} else if n > 0 {
-		start, end, unit = c.Args.Int(), c.Args.Int(), readUnit(&c.Args)
+		start = c.Args.Int()
+	}
+	if c.Args.More() {
+		end, unit = c.Args.Int(), readUnit(&c.Args)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -134,6 +142,39 @@ func bitcount(c *commands.Ctx) error {
 		return err
 	}
 	c.Reply.Int(bits.Count(b, start, end, unit))
+	return nil
+}
+
+// bitrange replies with positions.
+func bitrange(c *commands.Ctx) error {
+	key, start, end, unit := c.Args.Key(), c.Args.Int(), c.Args.Int(), bits.InBytes
+	bit, limit := 1, int64(0)
+	for c.Args.More() {
+		switch {
+		case c.Args.Left() >= 2 && c.Args.Is("LIMIT"):
+			limit = c.Args.IntIn(0, math.MaxInt64, commands.ErrLimitNegative)
+		case c.Args.Is("ZEROS"):
+			bit = 0
+		default:
+			unit = readUnit(&c.Args)
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, _, err := c.ViewString(key)
+	if err != nil {
+		return err
+	}
+	n := int64(0)
+	c.Reply.ArrayLater(func() int {
+		bits.Each(b, bit, start, end, unit, func(at int64) bool {
+			c.Reply.Int(at)
+			n++
+			return n != limit
+		})
+		return int(n)
+	})
 	return nil
 }
 
@@ -227,7 +268,7 @@ func bitop(c *commands.Ctx) error {
 	}
 	out := bits.Combine(nil, op, srcs)
 	if len(out) > 0 {
-		c.NotifyNew(dest)
+		c.NotifyReplaced(dest, structures.KindString)
 		c.Tx.GiveString(dest, out, persistence.NoExpiry)
 		c.Notify(commands.EventString, "set", dest)
 	} else if c.Tx.Delete(dest) {

@@ -8,7 +8,7 @@ const (
 )
 
 // Group returns the rows. In a server that is not one of a group whose clients see a cluster,
-// all but READONLY and READWRITE are the same error once the number of arguments is right.
+// all but READONLY, READWRITE and KEYSLOT are the same error once the number of arguments is right.
 func Group() commands.Group {
 	const sets = commands.Loading | commands.Stale | commands.Fast
 	rows := []commands.Command{
@@ -29,7 +29,9 @@ func Group() commands.Group {
 		if r.Cost == "" {
 			r.Cost = "O(1)"
 		}
-		r.Run = inCluster(r.Run)
+		if r.Name != "CLUSTER KEYSLOT" {
+			r.Run = inCluster(r.Run)
+		}
 		rows = append(rows, r)
 	}
 	help := commands.Help("CLUSTER", "5.0.0", commands.Loading|commands.Stale)
@@ -54,12 +56,9 @@ func ok(c *commands.Ctx) error {
 
 // readOnly notes whether old data of a follower will do for the client.
 func readOnly(c *commands.Ctx) error {
-	switch {
-	case c.Membership() == nil:
-		return errDisabled
-	case c.Command.Name == "READONLY":
+	if c.Command.Name == "READONLY" {
 		c.Client.Set(commands.ClientReadOnly)
-	default:
+	} else {
 		c.Client.Clear(commands.ClientReadOnly)
 	}
 	return ok(c)

@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// area is what a search covers: a circle, or a box whose sides are along meridians and
-// parallels. Lengths are in units of so many meters.
+// area is what a search covers: a circle, a box whose sides are along meridians and
+// parallels, or a polygon whose sides are straight on the map. Lengths are in units of so many meters.
 type area struct {
 	centre        point
 	box           bool
 	radius        float64 // of a circle
 	width, height float64 // of a box
+	corners       []point // of a polygon; nil: it is none
 	unit          float64
 }
 
 // origin is the centre, prepared for within.
 func (a *area) origin() origin {
-	if a.box {
+	if a.box || a.corners != nil {
 		return originAt(a.centre, math.Inf(1))
 	}
 	return originAt(a.centre, a.radius*a.unit)
@@ -26,6 +27,13 @@ func (a *area) origin() origin {
 // within returns the distance of a point from the centre, in meters; ok is false if it
 // is out of the area.
 func (a *area) within(from *origin, p point) (meters float64, ok bool) {
+	if a.corners != nil {
+		if !surround(a.corners, p) {
+			return 0, false
+		}
+		meters, _ = from.distance(p)
+		return meters, true
+	}
 	if a.box {
 		if meridian(from.point, p) > a.height*a.unit/2 || distance(p, point{from.lon, p.lat}) > a.width*a.unit/2 {
 			return 0, false
@@ -41,6 +49,9 @@ func (a *area) within(from *origin, p point) (meters float64, ok bool) {
 // shorter towards the poles. Of an area with a pole in it the part behind the pole is
 // missed, as by Redis.
 func (a *area) bounds() (southWest, northEast point) {
+	if a.corners != nil {
+		return frame(a.corners)
+	}
 	width, height := a.radius*a.unit, a.radius*a.unit
 	if a.box {
 		width, height = a.width/2*a.unit, a.height/2*a.unit
@@ -56,6 +67,9 @@ func (a *area) bounds() (southWest, northEast point) {
 
 // reach is the distance from the centre to the farthest point, in meters.
 func (a *area) reach() float64 {
+	if a.corners != nil {
+		return reachOf(a.corners, a.centre)
+	}
 	if a.box {
 		return math.Sqrt(a.width/2*(a.width/2)+a.height/2*(a.height/2)) * a.unit
 	}

@@ -9,6 +9,8 @@ import (
 
 // Errors that only this family returns, word for word as clients see them.
 const (
+	errCorners        = commands.WireError("ERR invalid number of vertices")
+	errFewCorners     = commands.WireError("ERR GEOSEARCH BYPOLYGON must have at least 3 vertices")
 	errUnit           = commands.WireError("ERR unsupported unit provided. please use M, KM, FT, MI")
 	errRadius         = commands.WireError("ERR need numeric radius")
 	errRadiusNegative = commands.WireError("ERR radius cannot be negative")

@@ -17,11 +17,12 @@ func searchRows() []commands.Command {
 		memberStores = append(memberStores, destination(5, word))
 	}
 	const (
-		cost    = "O(n+log(m)) for n members in the cells around the area, and m in the sorted set"
-		unit    = " M|KM|FT|MI "
-		shown   = "[WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC|DESC]"
-		store   = " [STORE key|STOREDIST key]"
-		where   = " <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI>> "
+		cost  = "O(n+log(m)) for n members in the cells around the area, and m in the sorted set"
+		unit  = " M|KM|FT|MI "
+		shown = "[WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC|DESC]"
+		store = " [STORE key|STOREDIST key]"
+		what  = " <<FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI>> | " +
+			"BYPOLYGON num-vertices longitude latitude [longitude latitude ...]> "
 		limited = "[ASC|DESC] [COUNT count [ANY]] "
 	)
 	row := func(name string, arity int, flags commands.Flag, keys []commands.KeySpec, syntax, since, summary string, f form) commands.Command {
@@ -35,12 +36,12 @@ func searchRows() []commands.Command {
 			Summary: summary, Run: func(c *commands.Ctx) error { return run(c, f) }}
 	}
 	return []commands.Command{
-		row("GEOSEARCH", -7, commands.ReadOnly, one, "key"+where+limited+"[WITHCOORD] [WITHDIST] [WITHHASH]", "6.2.0",
-			"Returns the members within a circle or a box.", form{}),
+		row("GEOSEARCH", -7, commands.ReadOnly, one, "key"+what+limited+"[WITHCOORD] [WITHDIST] [WITHHASH]", "6.2.0",
+			"Returns the members within a circle, a box or a polygon.", form{}),
 		row("GEOSEARCHSTORE", -8, commands.Write|commands.DenyOOM,
 			[]commands.KeySpec{commands.Key(1, commands.OW|commands.Update), commands.Key(2, commands.RO|commands.Access)},
-			"destination source"+where+limited+"[STOREDIST]", "6.2.0",
-			"Stores the members within a circle or a box in a sorted set.", form{stores: true}),
+			"destination source"+what+limited+"[STOREDIST]", "6.2.0",
+			"Stores the members within a circle, a box or a polygon in a sorted set.", form{stores: true}),
 		row("GEORADIUS", -6, commands.Write|commands.DenyOOM|commands.MovableKeys, stores,
 			"key longitude latitude radius"+unit+shown+store, "3.2.0",
 			"Returns the members within a circle, or stores them in a sorted set.", form{fixed: true, stores: true}),
@@ -187,20 +188,37 @@ func (q *search) readArea(a *commands.Args) bool {
 	case left > 2 && !q.ofMember && a.Is("FROMLONLAT"):
 		q.centred = true
 		q.centre = readPoint(a)
-	case left > 2 && !q.box && a.Is("BYRADIUS"):
+	case left > 2 && !q.box && q.corners == nil && a.Is("BYRADIUS"):
 		q.shaped = true
 		q.readRadius(a)
-	case left > 3 && !(q.shaped && !q.box) && a.Is("BYBOX"):
+	case left > 3 && !(q.shaped && !q.box) && q.corners == nil && a.Is("BYBOX"):
 		q.shaped, q.box = true, true
 		q.width, q.height = readLength(a, errWidth), readLength(a, errHeight)
 		if q.width < 0 || q.height < 0 {
 			a.Fail(errBoxNegative)
 		}
 		q.unit = readUnit(a)
+	case left > 1 && !q.shaped && a.Is("BYPOLYGON"):
+		q.shaped = true
+		q.readPolygon(a)
 	default:
 		return false
 	}
 	return true
+}
+
+// readPolygon reads the corners of a polygon, which has its centre by itself.
+func (q *search) readPolygon(a *commands.Args) {
+	n := a.IntOr(errCorners)
+	if a.Err() == nil && (n < 3 || n > int64(a.Left()/2)) {
+		a.Fail(errFewCorners)
+	}
+	for ; n > 0 && a.Err() == nil; n-- {
+		q.corners = append(q.corners, readPoint(a))
+	}
+	if a.Err() == nil {
+		q.centre = middle(q.corners)
+	}
 }
 
 // readShown reads an option that says what to reply, and reports whether there is one.
@@ -255,7 +273,9 @@ func (q *search) check(a *commands.Args) {
 		a.Fail(errStoreRadius)
 	case q.to != nil && shown:
 		a.Fail(errStoreSearch)
-	case !q.fixed && !q.centred:
+	case q.centred && q.corners != nil:
+		a.Syntax()
+	case !q.fixed && !q.centred && q.corners == nil:
 		a.Fail(errOneCentre(name))
 	case !q.fixed && !q.shaped:
 		a.Fail(errOneShape(name))
@@ -287,7 +307,10 @@ func (q *search) reply(c *commands.Ctx, found *hits) {
 		if q.hashes {
 			c.Reply.Int(int64(h.score))
 		}
-		if q.coordinates {
+		switch {
+		case q.coordinates && q.corners != nil:
+			replyLongPoint(c, pointOf(h.score))
+		case q.coordinates:
 			replyPoint(c, pointOf(h.score))
 		}
 	}

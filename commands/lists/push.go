@@ -10,6 +10,7 @@ import (
 func Group() commands.Group {
 	rows := append(pushRows(), popRows()...)
 	rows = append(rows, moveRows()...)
+	rows = append(rows, movesRows()...)
 	rows = append(rows, readRows()...)
 	return commands.Group{Name: "list", Commands: append(rows, editRows()...)}
 }

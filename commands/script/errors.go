@@ -3,6 +3,7 @@ package script
 import "github.com/vigildb/vigil/commands"
 
 const (
+	errNoSuchScript   = commands.WireError("NOSCRIPT No matching script.")
 	errNoScript       = commands.WireError("NOSCRIPT No matching script. Please use EVAL.")
 	errKeysTooMany    = commands.WireError("ERR Number of keys can't be greater than number of args")
 	errKeysNegative   = commands.WireError("ERR Number of keys can't be negative")

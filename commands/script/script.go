@@ -58,6 +58,8 @@ func Group() commands.Group {
 			Summary: "Ends the running script, unless it has written.", Run: kill},
 		{Name: "SCRIPT DEBUG", Arity: 3, Flags: manage, Syntax: "YES | SYNC | NO", Since: "3.2.0", Cost: "O(1)",
 			Summary: "Turns the debugger of scripts off; there is none.", Run: debug},
+		{Name: "SCRIPT SHOW", Arity: 3, Flags: manage | commands.Stale, Syntax: "sha1", Since: "8.0.0", Cost: "O(1)",
+			Summary: "Returns the source of a script that EVALSHA would find.", Run: showScript},
 		commands.Help("SCRIPT", "5.0.0", commands.Loading|commands.Stale),
 	}, functionRows()...)}
 }
@@ -127,6 +129,19 @@ func exists(c *commands.Ctx) error {
 		d, ok := lua.ParseDigest(text)
 		c.Reply.IntBool(ok && c.Host.(Runner).Engine().Find(d) != nil)
 	}
+	return nil
+}
+
+func showScript(c *commands.Ctx) error {
+	d, ok := lua.ParseDigest(c.Args.Bytes())
+	var s *lua.Script
+	if ok {
+		s = c.Host.(Runner).Engine().Find(d)
+	}
+	if s == nil {
+		return errNoSuchScript
+	}
+	c.Reply.BulkString(s.Source())
 	return nil
 }
 

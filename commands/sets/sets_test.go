@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/keys"
+	"github.com/vigildb/vigil/commands/text"
 )
 
 func TestSetEventsAreThoseOfRedis(t *testing.T) {
@@ -48,10 +49,32 @@ func TestSetEventsAreThoseOfRedis(t *testing.T) {
 		{"SMEMBERS nosuch", []string{"keymiss nosuch"}},
 		{"SRANDMEMBER nosuch", []string{"keymiss nosuch"}},
 		{"SINTERCARD 2 a nosuch", []string{"keymiss nosuch"}},
+		{"SADD e a 1", []string{"new e", "sadd e"}},
+		{"SEXPIRE e 10 MEMBERS 2 a none", []string{"sexpire e"}},
+		{"SEXPIRE e 20 NX MEMBERS 1 a", nil},
+		{"SPERSIST e MEMBERS 2 a 1", []string{"spersist e"}},
+		{"SPERSIST e MEMBERS 2 a 1", nil},
+		{"SEXPIRE e 0 MEMBERS 1 a", []string{"srem e"}},
+		{"SEXPIRE e 0 MEMBERS 2 a 1", []string{"srem e", "del e"}},
+		{"STTL e MEMBERS 1 a", []string{"keymiss e"}},
 	} {
 		r.Call(strings.Fields(x.call)...)
 		r.WantEvents(x.events...)
 	}
+}
+
+// A stored result takes the place of a value of another type, too.
+func TestStoredSetsReplaceValues(t *testing.T) {
+	r := commandtest.New(t, keys.Group(), text.Group(), Group())
+	r.Call("SADD", "a", "1")
+	r.Call("SET", "k", "v")
+	r.Classes = commands.EventOverwritten | commands.EventTypeChanged
+	r.Call("SUNIONSTORE", "k", "a")
+	r.WantEvents("overwritten k", "type_changed k")
+	r.Call("SUNIONSTORE", "k", "a")
+	r.WantEvents("overwritten k")
+	r.Call("SADD", "k", "2")
+	r.WantEvents()
 }
 
 // What changes nothing writes nothing.

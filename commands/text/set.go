@@ -195,7 +195,7 @@ func store(c *commands.Ctx, key, value []byte, cond condition, e persistence.Exp
 	if cond != always && (c.Tx.Kind(key) == structures.KindNone) != (cond == ifAbsent) {
 		return false
 	}
-	c.NotifyNew(key)
+	c.NotifyReplaced(key, structures.KindString)
 	if len(value) >= longArgument && c.Take != nil && c.Take(value) {
 		c.Tx.GiveString(key, value, e)
 	} else {

@@ -82,6 +82,28 @@ func TestStringEventsAreThoseOfRedis(t *testing.T) {
 	}
 }
 
+// What gives way to another value is published by classes of its own.
+func TestReplacedValuesArePublished(t *testing.T) {
+	r := commandtest.New(t, Group())
+	r.Classes = commands.EventNew | commands.EventOverwritten | commands.EventTypeChanged
+	for _, step := range []struct {
+		call   string
+		events []string
+	}{
+		{"SET k v", []string{"new k"}},
+		{"SET k v", []string{"overwritten k"}},
+		{"GETSET k v", []string{"overwritten k"}},
+		{"APPEND k v", nil},
+		{"INCR n", []string{"new n"}},
+		{"INCR n", nil},
+		{"MSET n 1 m 2", []string{"overwritten n", "new m"}},
+		{"SETNX n 1", nil},
+	} {
+		r.Call(strings.Fields(step.call)...)
+		r.WantEvents(step.events...)
+	}
+}
+
 func TestStringLengthIsLimited(t *testing.T) {
 	r := commandtest.New(t, Group())
 	r.Limits.MaxBulk = 10
