@@ -52,6 +52,8 @@ const (
 	ClientTrackingCaching // CLIENT CACHING holds for the next command
 	ClientReadOnly        // READONLY: old data of a follower will do
 	ClientReplica         // SYNC or PSYNC: it follows this server
+	ClientImports         // CLIENT IMPORT-SOURCE ON: it copies data here, and sees what has expired
+	ClientRedirects       // CLIENT CAPA redirect: it goes where -REDIRECT says
 )
 
 // ClientTrackingModes are the flags that CLIENT TRACKING ON sets anew.

@@ -78,7 +78,7 @@ const (
 	ErrNestedMulti       = WireError("ERR MULTI calls can not be nested")
 	ErrExecNoMulti       = WireError("ERR EXEC without MULTI")
 	ErrDiscardNoMulti    = WireError("ERR DISCARD without MULTI")
-	ErrWatchInMulti      = WireError("ERR WATCH inside MULTI is not allowed")
+	ErrWatchInMulti      = WireError("ERR Command 'watch' not allowed inside a transaction")
 	ErrNotInMulti        = WireError("ERR Command not allowed inside a transaction")
 	ErrUnblocked         = WireError("UNBLOCKED client unblocked via CLIENT UNBLOCK")
 	ErrMasterDown        = WireError("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")
@@ -231,6 +231,11 @@ func Text(err error) (text WireError, known bool) {
 // ErrMoved is the error of a call at another member than the one that serves a slot.
 func ErrMoved(slot int, to *Member, e Endpoint) WireError {
 	return Errorf("MOVED %d %s:%d", slot, to.Endpoint(e), to.Port)
+}
+
+// ErrRedirect is the error of a call at a follower, for a client that goes to the leader by itself.
+func ErrRedirect(to *Member, e Endpoint) WireError {
+	return Errorf("REDIRECT %s:%d", to.Endpoint(e), to.Port)
 }
 
 // ErrLeaderOnly is the error of a call that only the leader of a group takes, although it

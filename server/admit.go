@@ -29,6 +29,8 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 		return commands.ErrArity(cmd)
 	case !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth():
 		return commands.ErrNoAuth
+	case cmd.Is(commands.NoMulti|commands.NotQueued) && s.Has(commands.ClientMulti):
+		return commands.ErrWatchInMulti
 	case cmd.Is(commands.NoMulti) && s.Has(commands.ClientMulti):
 		return commands.ErrNotInMulti
 	}
@@ -183,7 +185,7 @@ func (s *session) setAuthenticated(yes bool) {
 // reject writes the error of a call that did not run. Inside MULTI the transaction
 // will fail, and EXEC itself ends it.
 func (s *session) reject(cmd *commands.Command, err error) {
-	if s.Has(commands.ClientMulti) && (cmd == nil || !cmd.Is(commands.NotQueued)) {
+	if s.Has(commands.ClientMulti) && (cmd == nil || !cmd.Is(commands.NotQueued) || cmd.Is(commands.NoMulti)) {
 		s.Set(commands.ClientDirtyExec)
 	}
 	text, _ := commands.Text(err)

@@ -102,14 +102,22 @@ func (s *session) line(v clientView) string {
 	pending := v.unsent + s.out.size()
 	list := min(pending, 1)
 	total := s.weight() + int64(v.args)
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s capa= db=%d "+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s capa=%s db=%d "+
 		"sub=%d psub=%d ssub=%d multi=%d watch=%d qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d "+
 		"obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s "+
 		"io-thread=0 tot-net-in=%d tot-net-out=%d tot-cmds=%d",
 		s.ID, s.Addr, s.LocalAddr, text.Name, s.age(now), s.idle(now),
-		s.flagLetters(v), s.DB(), v.sub, v.psub, v.ssub, v.multi, v.watch, v.input, v.inputFree, v.args, v.queued,
+		s.flagLetters(v), s.capaLetters(), s.DB(), v.sub, v.psub, v.ssub, v.multi, v.watch, v.input, v.inputFree, v.args, v.queued,
 		v.replyCap, v.replyCap, list, pending, total, cmd, text.User, s.redirectedTo(), s.Proto(),
 		text.LibName, text.LibVersion, s.traffic.input.Load(), s.traffic.output.Load(), s.traffic.commands.Load())
+}
+
+// capaLetters are what the client has told that it can, as CLIENT LIST spells them.
+func (s *session) capaLetters() string {
+	if s.Has(commands.ClientRedirects) {
+		return "r"
+	}
+	return ""
 }
 
 // flagLetters are the client's states as CLIENT LIST spells them.
@@ -133,6 +141,7 @@ func (s *session) flagLetters(v clientView) string {
 	add(s.Unix, 'U')
 	add(s.Has(commands.ClientNoEvict), 'e')
 	add(s.Has(commands.ClientNoTouch), 'T')
+	add(s.Has(commands.ClientImports), 'I')
 	if b.Len() == 0 {
 		return "N"
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 )
 
 // Computations. A call that takes long and needs no lock (SCHED.SIMULATE) copies
@@ -154,8 +155,8 @@ func (srv *Server) computeOne(c compute) {
 		answer = func(r *commands.Reply) { r.Error(text) }
 	}
 	took := srv.clock.Since(start)
-	if srv.slowlog.wants(took) { // before the reply: its client may look at the log next
-		srv.addSlow(c.w.s, c.w.cmd, abridge(c.w.cmd.Shown(c.w.argv)), start, took)
+	if srv.logs[admin.SlowCalls].wants(int64(took)) { // before the reply: its client may look at the log next
+		srv.addSlow(c.w.s, c.w.cmd, srv.settings().abridge(c.w.cmd.Shown(c.w.argv)), start, took)
 	}
 	srv.endWaitAfter(c.w, took, err != nil, answer)
 }

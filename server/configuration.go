@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/structures/glob"
 )
@@ -28,9 +29,16 @@ func (srv *Server) apply(c *conf.Settings) {
 		srv.evictClients() // before CONFIG SET returns
 	}
 	srv.logLevel.Store(int32(c.LogLevel))
-	srv.slowlog.threshold.Store(c.SlowlogLogSlowerThan * 1000)
-	srv.slowlog.setLimit(c.SlowlogMaxLen)
+	for kind, of := range [admin.LogKinds][2]int64{
+		admin.SlowCalls:     {c.SlowlogLogSlowerThan * 1000, c.SlowlogMaxLen},
+		admin.LargeRequests: {c.LargeRequestBytes, c.LargeRequestMaxLen},
+		admin.LargeReplies:  {c.LargeReplyBytes, c.LargeReplyMaxLen},
+	} {
+		srv.logs[kind].threshold.Store(of[0])
+		srv.logs[kind].setLimit(of[1])
+	}
 	srv.latency.threshold.Store(c.LatencyThreshold)
+	srv.importing.Store(c.ImportMode)
 	srv.stats.untracked.Store(!c.LatencyTracking)
 	srv.tracking.most.Store(c.TrackingTableMaxKeys)
 	srv.limitTracking(trackingEffort, nil, nil)

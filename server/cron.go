@@ -71,7 +71,7 @@ func (c *cron) run(srv *Server) {
 		}
 		return
 	}
-	if srv.activeExpire.Load() && !srv.pause.active() {
+	if srv.activeExpire.Load() && !srv.pause.active() && !srv.importing.Load() {
 		srv.latency.watch(srv.clock, "expire-cycle", func() { srv.upkeep.expire(srv, now) })
 	}
 	if !srv.pause.active() {

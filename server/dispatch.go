@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/persistence"
 )
 
@@ -107,6 +108,7 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) (ran bool) {
 		s.reject(cmd, err)
 		return true
 	}
+	request, mark := requestBytes(argv), s.ctx.Reply.Len()
 	err := s.invoke(cmd, argv)
 	s.commit()
 	if s.locked {
@@ -117,7 +119,7 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) (ran bool) {
 		}
 	}
 	if s.in.given {
-		s.abridged = abridge(cmd.Shown(argv))
+		s.abridged = s.srv.settings().abridge(cmd.Shown(argv))
 		argv = s.abridged
 	}
 	s.release()
@@ -126,6 +128,7 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) (ran bool) {
 	}
 	s.monitor(cmd, argv, start)
 	s.account(cmd, argv, start, err)
+	s.logLarge(cmd, argv, start, request, int64(s.ctx.Reply.Len()-mark))
 	return true
 }
 
@@ -232,7 +235,11 @@ func (s *session) beginTx(cmd *commands.Command) {
 	if s.tx.KeepsExpired() && !s.applies && s.effects(cmd)&commands.Write != 0 {
 		s.tx.DropExpired() // a replica that clients may write to
 	}
-	s.tx.KeepExpired = s.srv.pause.active() && s.effects(cmd)&(commands.Write|commands.MayReplicate) == 0
+	importing := s.srv.importing.Load()
+	if importing && s.Has(commands.ClientImports) {
+		s.tx.SeeExpired() // until the locks of the next call
+	}
+	s.tx.KeepExpired = (importing || s.srv.pause.active()) && s.effects(cmd)&(commands.Write|commands.MayReplicate) == 0
 }
 
 // release unlocks the shards, and leaves the gate of scripts.
@@ -373,9 +380,9 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Durat
 		if s.srv.latency.wants(took) {
 			s.srv.latency.add(commandEvent(cmd), s.turn.at(start), took)
 		}
-		if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
+		if s.srv.logs[admin.SlowCalls].wants(int64(took)) && !cmd.Is(commands.SkipSlowlog) {
 			if s.abridged == nil {
-				argv = abridge(cmd.Shown(argv))
+				argv = s.srv.settings().abridge(cmd.Shown(argv))
 			}
 			s.srv.addSlow(s, cmd, argv, s.turn.at(start), took)
 		}

@@ -53,7 +53,7 @@ func readsBuild() (calls [][]string) {
 		calls = append(calls, []string{"JSON.SET", "doc", fmt.Sprintf("$.o.m%d", i), fmt.Sprintf(`["%0*d"]`, 60, i)})
 	}
 	for _, call := range []string{
-		"HPEXPIREAT hash 4000000000000 FIELDS 2 $7 $8",
+		"HPEXPIREAT hash 4000000000000 FIELDS 2 $7 $8", "SPEXPIREAT set 4000000000000 MEMBERS 2 $8 $9",
 		"XGROUP CREATE stream group 0", "XGROUP CREATE stream idle $399x", "XREADGROUP GROUP group one COUNT 200 STREAMS stream >",
 		"XREADGROUP GROUP group two COUNT 100 STREAMS stream >", "XGROUP CREATE stream2 group 1-200",
 		"SETRANGE text 200000 end", "SET lasting x EX 100000", "SETRANGE text 0 begin", "SET num 10", "BF.RESERVE bloom 0.001 50000", "BF.MADD bloom a b c", "BF.RESERVE bloom2 0.001 50000", "BF.MADD bloom2 b x",
@@ -163,6 +163,9 @@ LPUSH list x
 RPUSH list x y z
 LPUSHX list x
 RPUSHX list x
+LMOVEM list list2 LEFT RIGHT COUNT 250 BULK
+LMOVEM list list RIGHT LEFT COUNT 250 OBO
+BLMOVEM list list2 LEFT LEFT 0 EXACTLY 250 BULK
 LPOP list
 RPOP list
 LPOP list 100
@@ -216,6 +219,13 @@ HGETEX hash EX 100000 FIELDS 3 $3 $200 $399
 HGETEX hash PERSIST FIELDS 2 $8 $399
 HSETEX hash EX 100000 FIELDS 3 $3 x $200 y $1000 z
 HSETEX hash FXX FIELDS 2 $3 x $399 y
+SEXPIRE set 100000 MEMBERS 3 $3 $200 $399
+SEXPIRE set 0 MEMBERS 2 $3 $399
+SEXPIRE ints 100000 MEMBERS 2 1000003000 2000006000
+SPEXPIRE set 100000000 MEMBERS 2 $3 $399
+SEXPIREAT set 4000000000 MEMBERS 2 $3 $399
+SPEXPIREAT set 4000000000000 NX MEMBERS 3 $7 $3 $399
+SPERSIST set MEMBERS 3 $8 $3 $9
 SADD set $1000
 SADD set $3 $1000 x $2000 $3000 1 2 3
 SADD ints 5
@@ -300,6 +310,11 @@ XDEL stream 1-1 1-200 1-400 9-9
 XDEL stream 1-3 1-2 1-4 1-399
 XDELEX stream DELREF IDS 3 1-1 1-200 1-400
 XDELEX stream ACKED IDS 3 1-1 1-200 1-400
+XNACK stream group FAIL IDS 2 1-1 1-200
+XNACK stream group SILENT IDS 2 1-1 1-299 FORCE
+XADD stream IDMP p 1 * field x
+XCFGSET stream IDMP-MAXSIZE 5
+XREADGROUP GROUP group c MAXCOUNT 3 STREAMS stream >
 XACKDEL stream group IDS 3 1-1 1-200 1-290
 XACKDEL stream group DELREF IDS 3 1-1 1-200 1-290
 XSETID stream 5-0

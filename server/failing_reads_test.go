@@ -221,6 +221,9 @@ func (l *diskLife) state() string {
 				fmt.Fprintln(&b, l.c.do("XINFO", "STREAM", key, "FULL", "COUNT", "0"))
 			case "hash":
 				fmt.Fprintln(&b, l.c.do("HPEXPIRETIME", key, "FIELDS", "4", longName(7), longName(8), longName(9), longName(399)))
+			case "set":
+				fmt.Fprintln(&b, l.c.do("SPEXPIRETIME", key, "MEMBERS", "8", longName(3), longName(7), longName(8), longName(9), longName(200),
+					longName(399), "1000003000", "2000006000"))
 			}
 		}
 	}

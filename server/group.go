@@ -303,6 +303,9 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 		return nil
 	}
 	flags, keyed := s.effects(cmd), len(cmd.Keys) > 0 || cmd.Is(commands.Keyspace)
+	if err := s.leaderFor(flags); err != nil {
+		return err
+	}
 	switch {
 	case g.Gone() && (flags&(commands.Write|commands.LeaderOnly) != 0 || keyed || cmd.Channels != commands.NoChannels):
 		return commands.ErrLeftGroup
@@ -317,6 +320,20 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 		return commands.ErrClusterDown
 	}
 	return nil
+}
+
+// leaderFor returns where the leader is, as an error, if the client goes there by itself with such a call.
+func (s *session) leaderFor(flags commands.Flag) error {
+	if !s.Has(commands.ClientRedirects) || s.srv.slotted() || flags&(commands.Write|commands.ReadOnly) == 0 ||
+		flags&commands.Write == 0 && s.Has(commands.ClientReadOnly) {
+		return nil
+	}
+	m := s.Membership()
+	if m == nil || m.Leader < 0 || m.Leads {
+		return nil
+	}
+	to := m.Master()
+	return commands.ErrRedirect(&to, s.srv.settings().limits.Endpoint)
 }
 
 // admitLocked refuses a call that changes keys, when its member has ceased to lead, or the server has become a replica,

@@ -73,7 +73,7 @@ func (s *session) meets(x *conn.ClientCondition, v *clientView, now int64) bool 
 		flags := s.flagLetters(*v)
 		return strings.Trim(x.Value, flags) == "" // all of them
 	case conn.ByCapa:
-		return x.Value == "" // no client has told of any
+		return x.Value == "" || s.Has(commands.ClientRedirects)
 	case conn.ByIdle:
 		return s.idle(now) >= x.N
 	default:
@@ -138,7 +138,7 @@ func (s *session) ResetClient(c *commands.Ctx) {
 	s.srv.monitors.remove(s)
 	s.collect() // what was published goes before the reply
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff |
-		commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly)
+		commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly | commands.ClientRedirects | commands.ClientImports)
 	s.become(s.srv.users.Default())
 	s.setAuthenticated(s.Open())
 	s.SetDB(0)

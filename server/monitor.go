@@ -84,24 +84,19 @@ func (s *session) Monitor(c *commands.Ctx) {
 	s.srv.monitors.add(s)
 }
 
-// slowlog keeps the latest slow commands.
-type slowlog struct {
-	threshold atomic.Int64 // nanoseconds; negative: keep nothing
+// callLog keeps the latest calls that took much of something: time, or bytes.
+type callLog struct {
+	threshold atomic.Int64 // nanoseconds or bytes; negative: keep nothing
 	limit     atomic.Int64
 
 	mu      sync.Mutex
-	next    int64             // guarded by mu
-	entries []admin.SlowEntry // newest last; guarded by mu
+	next    int64              // guarded by mu
+	entries []admin.LoggedCall // newest last; guarded by mu
 }
 
-const (
-	slowlogArgs    = 32  // arguments kept of a slow command
-	slowlogArgSize = 128 // bytes kept of each
-)
-
-func (l *slowlog) wants(took time.Duration) bool {
+func (l *callLog) wants(amount int64) bool {
 	t := l.threshold.Load()
-	return t >= 0 && int64(took) >= t && l.limit.Load() > 0
+	return t >= 0 && amount >= t && l.limit.Load() > 0
 }
 
 // addSlow puts a call into the slow log, and counts it.
@@ -109,13 +104,12 @@ func (srv *Server) addSlow(s *session, cmd *commands.Command, args [][]byte, sta
 	took = max(0, took)
 	srv.stats.slow.add(took)
 	srv.stats.commands[cmd.ID()].slow.add(took)
-	srv.slowlog.add(s, args, start, took)
+	srv.logs[admin.SlowCalls].add(s, args, start, took.Microseconds())
 }
 
 // add keeps a call with its arguments as abridge has made them.
-func (l *slowlog) add(s *session, args [][]byte, start time.Time, took time.Duration) {
-	e := admin.SlowEntry{UnixSeconds: start.Unix(), Micros: took.Microseconds(),
-		Addr: s.Addr, Name: s.Text().Name, Args: args}
+func (l *callLog) add(s *session, args [][]byte, start time.Time, amount int64) {
+	e := admin.LoggedCall{UnixSeconds: start.Unix(), Amount: amount, Addr: s.Addr, Name: s.Text().Name, Args: args}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.ID = l.next
@@ -124,35 +118,71 @@ func (l *slowlog) add(s *session, args [][]byte, start time.Time, took time.Dura
 	l.trimLocked()
 }
 
-// abridge copies the part of a call's arguments that the slow log keeps.
-func abridge(argv [][]byte) (args [][]byte) {
+// abridge copies the part of a call's arguments that the logs of calls keep: so many, and of each
+// so many bytes.
+func (set *settings) abridge(argv [][]byte) (args [][]byte) {
+	most, size := int(set.conf.LogEntryArgs), int(set.conf.LogEntryBytes)
 	for i, a := range argv {
-		if i == slowlogArgs-1 && len(argv) > slowlogArgs {
+		if i == most-1 && len(argv) > most {
 			return append(args, fmt.Appendf(nil, "... (%d more arguments)", len(argv)-i))
 		}
-		args = append(args, shorten(a))
+		args = append(args, shorten(a, size))
 	}
 	return args
 }
 
-func shorten(a []byte) []byte {
-	if len(a) <= slowlogArgSize {
+func shorten(a []byte, size int) []byte {
+	if len(a) <= size {
 		return append([]byte(nil), a...)
 	}
-	b := append([]byte(nil), a[:slowlogArgSize]...)
+	b := append([]byte(nil), a[:size]...)
 	b = append(b, "... ("...)
-	b = strconv.AppendInt(b, int64(len(a)-slowlogArgSize), 10)
+	b = strconv.AppendInt(b, int64(len(a)-size), 10)
 	return append(b, " more bytes)"...)
 }
 
-func (l *slowlog) trimLocked() {
+// requestBytes is how many bytes a call has as the protocol writes it, about.
+func requestBytes(argv [][]byte) (n int64) {
+	const around = len("$\r\n\r\n")
+	n = int64(len("*1\r\n"))
+	for _, a := range argv {
+		n += int64(len(a) + around)
+		for size := len(a); ; size /= 10 {
+			if n++; size < 10 {
+				break
+			}
+		}
+	}
+	return n
+}
+
+// logLarge keeps a call of which the request or the reply is large.
+func (s *session) logLarge(cmd *commands.Command, argv [][]byte, start time.Duration, request, reply int64) {
+	if cmd.Is(commands.SkipSlowlog) {
+		return
+	}
+	keep := func(l *callLog, amount int64) {
+		if !l.wants(amount) {
+			return
+		}
+		args := s.abridged // those of a call whose arguments were taken over
+		if args == nil {
+			args = s.srv.settings().abridge(cmd.Shown(argv))
+		}
+		l.add(s, args, s.turn.at(start), amount)
+	}
+	keep(&s.srv.logs[admin.LargeRequests], request)
+	keep(&s.srv.logs[admin.LargeReplies], reply)
+}
+
+func (l *callLog) trimLocked() {
 	if over := len(l.entries) - int(l.limit.Load()); over > 0 {
 		l.entries = append(l.entries[:0:0], l.entries[over:]...)
 	}
 }
 
 // setLimit changes how many commands are kept.
-func (l *slowlog) setLimit(n int64) {
+func (l *callLog) setLimit(n int64) {
 	l.limit.Store(n)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,13 +190,13 @@ func (l *slowlog) setLimit(n int64) {
 }
 
 // Entries are the newest n, newest first; n < 0 means all.
-func (l *slowlog) Entries(n int) []admin.SlowEntry {
+func (l *callLog) Entries(n int) []admin.LoggedCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n < 0 || n > len(l.entries) {
 		n = len(l.entries)
 	}
-	out := make([]admin.SlowEntry, 0, n)
+	out := make([]admin.LoggedCall, 0, n)
 	for i := range n {
 		out = append(out, l.entries[len(l.entries)-1-i])
 	}
@@ -174,18 +204,18 @@ func (l *slowlog) Entries(n int) []admin.SlowEntry {
 }
 
 // Len is how many are kept.
-func (l *slowlog) Len() int {
+func (l *callLog) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.entries)
 }
 
 // Reset forgets all.
-func (l *slowlog) Reset() {
+func (l *callLog) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries = nil
 }
 
-// Slowlog returns the slow log of the server.
-func (h host) Slowlog() admin.Slowlog { return &h.srv.slowlog }
+// CallLog returns a log of calls.
+func (h host) CallLog(kind admin.LogKind) admin.CallLog { return &h.srv.logs[kind] }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
+	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
@@ -55,7 +56,7 @@ type Server struct {
 	arrivals  arrivals
 	outages   outages
 	moves     moves
-	slowlog   slowlog
+	logs      [admin.LogKinds]callLog
 	latency   latency
 	stats     stats
 	saves     saves
@@ -75,6 +76,7 @@ type Server struct {
 
 	loading      atomic.Bool  // from Start until Load is done
 	activeExpire atomic.Bool  // off only by DEBUG SET-ACTIVE-EXPIRE
+	importing    atomic.Bool  // import-mode
 	logLevel     atomic.Int32 // LogLevel
 	crossed      atomic.Int64 // unix ms of the last line about cross-protocol scripting
 
@@ -129,6 +131,7 @@ func Start(o Options) (*Server, error) {
 	srv.scripts.open(o.Clock)
 	srv.tracking.seed = maphash.MakeSeed()
 	srv.configure()
+	srv.scripts.engine.Report(srv.settings().limits.RedisVersion)
 	if err := srv.openUsers(); err != nil {
 		return nil, err
 	}
@@ -255,9 +258,10 @@ func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 	conn, start := srv.loops.Open(nc)
 	s := srv.newSession(conn)
 	s.Addr, s.LocalAddr, s.Unix = addresses(nc)
-	if _, encrypted := nc.(*tls.Conn); encrypted {
+	if secure, encrypted := nc.(*tls.Conn); encrypted {
 		s.foot.tls = tlsBytes
 		s.weigh()
+		s.recognise(secure.ConnectionState())
 	}
 	prepare(s)
 	srv.clients.add(s)

@@ -231,9 +231,12 @@ func TestErrorWhileQueueingAbortsTheTransaction(t *testing.T) {
 	c := r.dial()
 	c.want("MULTI", "OK")
 	c.want("MULTI", "(error) ERR MULTI calls can not be nested")
-	c.want("WATCH k", "(error) ERR WATCH inside MULTI is not allowed")
 	c.want("PING", "QUEUED")
 	c.want("EXEC", "[PONG]")
+	c.want("MULTI", "OK")
+	c.want("WATCH k", "(error) ERR Command 'watch' not allowed inside a transaction")
+	c.want("PING", "QUEUED")
+	c.want("EXEC", aborted)
 }
 
 func TestErrorInsideExecStopsNothing(t *testing.T) {

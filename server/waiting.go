@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
+	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
@@ -180,8 +181,8 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok, broke bool) 
 		s.writeError(&c.Reply, err)
 	}
 	s.srv.stats.called(w.cmd, 0, err != nil)
-	if l := &s.srv.slowlog; l.wants(0) && !w.cmd.Is(commands.SkipSlowlog) {
-		s.srv.addSlow(w.s, w.cmd, abridge(w.cmd.Shown(w.argv)), s.turn.at(s.turn.elapsed), 0)
+	if l := &s.srv.logs[admin.SlowCalls]; l.wants(0) && !w.cmd.Is(commands.SkipSlowlog) {
+		s.srv.addSlow(w.s, w.cmd, s.srv.settings().abridge(w.cmd.Shown(w.argv)), s.turn.at(s.turn.elapsed), 0)
 	}
 	return c, true, false
 }
@@ -233,12 +234,15 @@ func (srv *Server) endWaitAfter(w *waiter, took time.Duration, failed bool, writ
 	return true
 }
 
+// maxShown is how many bytes are kept of an argument that is too long to be a key.
+const maxShown = 128
+
 // withoutLong shortens arguments that are too long to be keys.
 func withoutLong(argv [][]byte) [][]byte {
 	out := slices.Clone(argv)
 	for i, a := range out {
 		if len(a) > maxKey {
-			out[i] = shorten(a)
+			out[i] = shorten(a, maxShown)
 		}
 	}
 	return out

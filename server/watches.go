@@ -96,9 +96,6 @@ func (w *watches) inDB(db int) []readyKey {
 
 // Watch begins to watch keys; their shards are locked.
 func (s *session) Watch(c *commands.Ctx, keys [][]byte) error {
-	if s.Has(commands.ClientMulti) {
-		return commands.ErrWatchInMulti
-	}
 	t := &s.txn
 	if t.watched == nil {
 		t.watched = map[readyKey]*watchedKey{}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -16,7 +18,8 @@ import (
 // logHandler writes lines as redis-server does, so that tools that read them
 // go on to work: "PID:M 02 Jan 2006 15:04:05.000 * text".
 type logHandler struct {
-	level func() conf.LogLevel // the lowest that is logged
+	level func() conf.LogLevel  // the lowest that is logged
+	style func() *conf.Settings // what says how a line looks; nil: as that of redis-server
 
 	mu  sync.Mutex // one line at a time
 	out io.Writer  // guarded by mu
@@ -88,9 +91,42 @@ func (h *logHandler) Enabled(_ context.Context, l slog.Level) bool { return leve
 // marks are what redis-server puts before the text of a level.
 var marks = [...]byte{conf.LogDebug: '.', conf.LogVerbose: '-', conf.LogNotice: '*', conf.LogWarning: '#'}
 
+// levelNames are the levels in lines of fields.
+var levelNames = [...]string{conf.LogDebug: "debug", conf.LogVerbose: "verbose", conf.LogNotice: "notice", conf.LogWarning: "warning"}
+
+// line is a line of the log, in the form that is configured.
+func (h *logHandler) line(r *slog.Record) []byte {
+	var set conf.Settings
+	if h.style != nil {
+		set = *h.style()
+	}
+	at := r.Time.Format("02 Jan 2006 15:04:05.000")
+	switch set.LogTime {
+	case conf.LogTimeISO:
+		at = r.Time.Format("2006-01-02T15:04:05.000-07:00")
+	case conf.LogTimeMillis:
+		at = strconv.FormatInt(r.Time.UnixMilli(), 10)
+	}
+	level := levelOf(r.Level)
+	switch set.LogFormat {
+	case conf.LogFmt:
+		return fmt.Appendf(nil, "pid=%d role=primary timestamp=%q level=%s message=%q\n", os.Getpid(), at, levelNames[level], r.Message)
+	case conf.LogJSON:
+		line, _ := json.Marshal(struct { // strings and a number always can be
+			PID       int    `json:"pid"`
+			Role      string `json:"role"`
+			Timestamp string `json:"timestamp"`
+			Level     string `json:"level"`
+			Message   string `json:"message"`
+		}{os.Getpid(), "primary", at, levelNames[level], r.Message})
+		return append(line, '\n')
+	}
+	return fmt.Appendf(nil, "%d:M %s %c %s\n", os.Getpid(), at, marks[level], r.Message)
+}
+
 // Handle writes one line.
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
-	line := fmt.Appendf(nil, "%d:M %s %c %s\n", os.Getpid(), r.Time.Format("02 Jan 2006 15:04:05.000"), marks[levelOf(r.Level)], r.Message)
+	line := h.line(&r)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, err := h.out.Write(line)

@@ -125,6 +125,7 @@ func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	out.style = config.Settings
 	if err := advise(serve(config, mode, out, catchSignals()), set.Dir); err != nil {
 		if status := new(exitStatus); !errors.As(err, &status) { // else it is logged
 			logFatal(set.LogFile, err)

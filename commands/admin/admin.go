@@ -11,7 +11,7 @@ type Statistics interface {
 	// the default ones.
 	Info(sections []string, show func(text []byte))
 	Memory() []MemoryFigure
-	Slowlog() Slowlog
+	CallLog(kind LogKind) CallLog
 	// Monitor shows the client every command from now on.
 	Monitor(c *commands.Ctx)
 	// UnixMicros is the time of the call.

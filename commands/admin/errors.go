@@ -6,6 +6,7 @@ import "github.com/vigildb/vigil/commands"
 const (
 	errNoShutdown     = commands.WireError("ERR No shutdown in progress.")
 	errSlowlogCount   = commands.WireError("ERR count should be greater than or equal to -1")
+	errLogType        = commands.WireError("ERR type should be one of the following: slow, large-request, large-reply")
 	errMonitorInMulti = commands.WireError("ERR MONITOR isn't allowed for DENY BLOCKING client")
 	errMasterPort     = commands.WireError("ERR Invalid master port")
 	errNoPush         = commands.WireError("ERR RESP2 is not supported by this command")

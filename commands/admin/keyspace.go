@@ -22,9 +22,11 @@ func keyspaceRows() []commands.Command {
 			Summary: "Removes all keys from the database.", Run: flushDB},
 		{Name: "FLUSHALL", Arity: -1, Tips: "request_policy:all_shards response_policy:all_succeeded", Flags: commands.Write | commands.Keyspace | commands.Dangerous | commands.Frees, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
-			Summary: "Removes all keys from all databases.", Run: flushAll},
+			Databases: func([][]byte) []int { return []int{0} },
+			Summary:   "Removes all keys from all databases.", Run: flushAll},
 		{Name: "SWAPDB", Arity: 3, Flags: commands.Write | commands.Fast | commands.Keyspace | commands.Dangerous, Category: "keyspace",
-			Syntax: "index1 index2", Since: "4.0.0", Cost: "O(n) for n clients that watch keys of either database or wait for them",
+			Databases: func([][]byte) []int { return []int{1, 2} },
+			Syntax:    "index1 index2", Since: "4.0.0", Cost: "O(n) for n clients that watch keys of either database or wait for them",
 			Summary: "Exchanges the contents of two databases.", Run: swapDB},
 	}
 }

@@ -66,6 +66,12 @@ func clientRows() []commands.Command {
 		{Name: "CLIENT NO-TOUCH", Arity: 3, Flags: sessionFlags,
 			Syntax: "<ON | OFF>", Since: "7.2.0", Cost: "O(1)",
 			Summary: "Sets whether reading a key on this connection counts as using it.", Run: clientNoTouch},
+		{Name: "CLIENT IMPORT-SOURCE", Arity: 3, Flags: sessionFlags,
+			Syntax: "<ON | OFF>", Since: "8.1.0", Cost: "O(1)",
+			Summary: "Sets whether the connection copies data here, and sees what has expired, while import-mode is on.", Run: clientImports},
+		{Name: "CLIENT CAPA", Arity: -3, Flags: sessionFlags,
+			Syntax: "capability [capability ...]", Types: commands.Types{"capability": commands.ArgString}, Since: "8.0.0", Cost: "O(n) for n capabilities",
+			Summary: "Tells what the client can. Known is redirect: a follower then says where the leader is.", Run: clientCapa},
 		{Name: "CLIENT REPLY", Arity: 3, Flags: sessionFlags,
 			Syntax: "<ON | OFF | SKIP>", Since: "3.2.0", Cost: "O(1)",
 			Summary: "Turns replies to the connection on or off, or skips the next one.", Run: clientReply},
@@ -173,6 +179,34 @@ func readChoice(c *commands.Ctx, yes, no string) bool {
 func clientNoEvict(c *commands.Ctx) error { return setClientFlag(c, commands.ClientNoEvict) }
 
 func clientNoTouch(c *commands.Ctx) error { return setClientFlag(c, commands.ClientNoTouch) }
+
+func clientImports(c *commands.Ctx) error {
+	on := readChoice(c, "ON", "OFF")
+	if c.Args.Err() == nil && on && !c.Host.Limits().ImportMode {
+		c.Args.Fail(errNoImportMode)
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if on {
+		c.Client.Set(commands.ClientImports)
+	} else {
+		c.Client.Clear(commands.ClientImports)
+	}
+	c.Reply.OK()
+	return nil
+}
+
+// clientCapa takes every word: those that are not known have no effect.
+func clientCapa(c *commands.Ctx) error {
+	for c.Args.More() {
+		if c.Args.Word() == "REDIRECT" {
+			c.Client.Set(commands.ClientRedirects)
+		}
+	}
+	c.Reply.OK()
+	return nil
+}
 
 func setClientFlag(c *commands.Ctx, f commands.ClientFlag) error {
 	on := readChoice(c, "ON", "OFF")

@@ -4,6 +4,7 @@ import "github.com/vigildb/vigil/commands"
 
 // Errors that only this family returns, word for word as clients see them.
 const (
+	errNoImportMode    = commands.WireError("ERR Server is not in import mode")
 	errNoPassSet       = commands.WireError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 	errSelectInCluster = commands.WireError("ERR SELECT is not allowed in cluster mode")
 	errNoProto         = commands.WireError("NOPROTO unsupported protocol version")

@@ -22,7 +22,7 @@ func TransactionGroup() commands.Group {
 		{Name: "DISCARD", Arity: 1, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued,
 			Since: "2.0.0", Cost: "O(n) for n queued commands",
 			Summary: "Discards the queued commands and ends the transaction.", Run: discard},
-		{Name: "WATCH", Arity: -2, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued | commands.LocksKeys | commands.LeaderOnly,
+		{Name: "WATCH", Arity: -2, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued | commands.NoMulti | commands.LocksKeys | commands.LeaderOnly,
 			Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO)}, Syntax: "key [key ...]", Since: "2.2.0", Cost: "O(1) for each key",
 			Summary: "Watches keys: the next EXEC fails if any of them changes before it.", Run: watch},
 		{Name: "UNWATCH", Arity: 1, Flags: sessionFlags | commands.Fast | commands.AllowBusy,

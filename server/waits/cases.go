@@ -14,7 +14,7 @@ func Cases() []Case {
 var Sizeless = map[string]string{
 	"HELLO": fixed, "SELECT": fixed, "QUIT": fixed, "RESET": "see the connection that leaves in every case",
 	"CLIENT": container, "CLIENT ID": fixed, "CLIENT GETNAME": fixed, "CLIENT INFO": fixed, "CLIENT NO-EVICT": fixed,
-	"CLIENT NO-TOUCH": fixed, "CLIENT REPLY": fixed, "CLIENT UNBLOCK": fixed, "CLIENT UNPAUSE": "it ends CLIENT PAUSE",
+	"CLIENT NO-TOUCH": fixed, "CLIENT REPLY": fixed, "CLIENT CAPA": fixed, "CLIENT IMPORT-SOURCE": fixed, "CLIENT UNBLOCK": fixed, "CLIENT UNPAUSE": "it ends CLIENT PAUSE",
 	"CLIENT PAUSE": "to hold others up is what it is for", "CLIENT GETREDIR": fixed, "CLIENT TRACKINGINFO": fixed,
 	"CLIENT HELP": fixed, "MULTI": fixed, "PUBSUB": container, "PUBSUB NUMPAT": fixed, "PUBSUB HELP": fixed,
 	"TIME": fixed, "ROLE": fixed, "REPLICAOF": fixed, "SLAVEOF": fixed, "REPLCONF": fixed,
@@ -22,7 +22,8 @@ var Sizeless = map[string]string{
 	"COMMAND HELP": fixed, "CONFIG": container, "CONFIG RESETSTAT": fixed,
 	"CONFIG REWRITE": "it writes the file of the configuration", "CONFIG HELP": fixed,
 	"LASTSAVE": fixed, "SHUTDOWN": "nobody is served any more", "SLOWLOG": container, "SLOWLOG LEN": fixed,
-	"SLOWLOG HELP": fixed, "MEMORY": container, "MEMORY STATS": fixed, "MEMORY DOCTOR": fixed,
+	"SLOWLOG HELP": fixed, "COMMANDLOG": container, "COMMANDLOG LEN": fixed, "COMMANDLOG HELP": fixed, "COMMANDLOG GET": "see SLOWLOG GET",
+	"COMMANDLOG RESET": "see SLOWLOG RESET", "MEMORY": container, "MEMORY STATS": fixed, "MEMORY DOCTOR": fixed,
 	"MEMORY MALLOC-STATS": fixed, "MEMORY HELP": fixed, "LATENCY": container, "LATENCY LATEST": fixed, "LATENCY DOCTOR": fixed,
 	"LATENCY HELP": fixed, "MODULE": container, "MODULE LIST": fixed, "MODULE HELP": fixed, "ACL": container, "ACL WHOAMI": fixed, "ACL HELP": fixed,
 	"ACL GENPASS": fixed, "ACL LOAD": "it reads a file that an administrator has written", "ACL SAVE": "it writes a file",

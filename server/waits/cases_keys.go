@@ -116,6 +116,7 @@ var bitmapCases = []Case{
 	{Command: "SETBIT", What: "value", Bytes: true, Call: func(c *Client, n int) { c.Do("SETBIT", Key, strconv.Itoa(8*n-1), "1") }},
 	{Command: "GETBIT", What: "value", Bytes: true, Before: text(Key), Call: call("GETBIT", Key, "100")},
 	{Command: "BITCOUNT", What: "value", Bytes: true, Before: text(Key), Call: call("BITCOUNT", Key)},
+	{Command: "BITRANGEINTARRAY", What: "value", Bytes: true, Before: text(Key), Call: call("BITRANGEINTARRAY", Key, "0", "-1", "LIMIT", "10")},
 	{Command: "BITPOS", What: "value", Bytes: true, Before: text(Key), Call: call("BITPOS", Key, "1")},
 	{Command: "BITOP", What: "value", Bytes: true, Before: text(Key), Call: call("BITOP", "NOT", "other", Key)},
 	{Command: "BITOP", What: "keys", Before: someKeys, Call: many(1, key, []string{"BITOP", "XOR", "other"})},

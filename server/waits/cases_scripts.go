@@ -5,6 +5,7 @@ var scriptCases = []Case{
 	{Command: "EVAL", What: "argument", Bytes: true, Call: sized(nil, "EVAL", "return #ARGV[1]", "0")},
 	{Command: "EVAL_RO", What: "keys", Call: counted(key, []string{"EVAL_RO", "return #KEYS"})},
 	{Command: "SCRIPT LOAD", What: "script", Bytes: true, Call: refused(sized(nil, "SCRIPT", "LOAD"))},
+	{Command: "SCRIPT SHOW", What: "script", Bytes: true, Call: refused(sized(nil, "SCRIPT", "SHOW"))},
 	{Command: "SCRIPT EXISTS", What: "digests", Call: many(1, one, []string{"SCRIPT", "EXISTS"})},
 	{Command: "FCALL", What: "keys", Before: library, Call: counted(key, []string{"FCALL", "waits"})},
 	{Command: "FCALL_RO", What: "keys", Before: library, Call: counted(key, []string{"FCALL_RO", "waits"})},

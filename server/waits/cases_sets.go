@@ -2,6 +2,9 @@ package waits
 
 import "strconv"
 
+// timedSet is a set all members of which expire.
+var timedSet = then(aSet, counted(mixed, []string{"SEXPIRE", Key, "1000", "MEMBERS"}))
+
 var setCases = []Case{
 	{Command: "SADD", What: "members", Call: many(1, mixed, []string{"SADD", Key})},
 	{Command: "SADD", What: "a word to integers", Before: built(1, func(c *Client, i int) { c.Arg(strconv.Itoa(i)) }, "SADD", Key),
@@ -23,6 +26,18 @@ var setCases = []Case{
 	{Command: "SINTER", What: "keys", Before: aSet, Call: many(1, words(Key), []string{"SINTER"})},
 	{Command: "SUNION", What: "keys", Before: aSet, Call: many(1, words(Key), []string{"SUNION"})},
 	{Command: "SDIFF", What: "keys", Before: aSet, Call: many(1, words(Key), []string{"SDIFF"})},
+	{Command: "SUNIONCARD", What: "members", Before: twoSets, Call: call("SUNIONCARD", "2", Key, "other")},
+	{Command: "SDIFFCARD", What: "members", Before: twoSets, Call: call("SDIFFCARD", "2", Key, "other")},
+	{Command: "SEXPIRE", What: "members", Before: aSet, Call: counted(mixed, []string{"SEXPIRE", Key, "1000", "MEMBERS"})},
+	{Command: "SEXPIRE", What: "members that go", Before: aSet, Call: counted(mixed, []string{"SEXPIRE", Key, "0", "MEMBERS"})},
+	{Command: "SPEXPIRE", What: "members", Before: aSet, Call: counted(mixed, []string{"SPEXPIRE", Key, "1000000", "MEMBERS"})},
+	{Command: "SEXPIREAT", What: "members", Before: aSet, Call: counted(mixed, []string{"SEXPIREAT", Key, "9999999999", "MEMBERS"})},
+	{Command: "SPEXPIREAT", What: "members", Before: aSet, Call: counted(mixed, []string{"SPEXPIREAT", Key, "9999999999999", "MEMBERS"})},
+	{Command: "STTL", What: "members", Before: timedSet, Call: counted(mixed, []string{"STTL", Key, "MEMBERS"})},
+	{Command: "SPTTL", What: "members", Before: timedSet, Call: counted(mixed, []string{"SPTTL", Key, "MEMBERS"})},
+	{Command: "SEXPIRETIME", What: "members", Before: timedSet, Call: counted(mixed, []string{"SEXPIRETIME", Key, "MEMBERS"})},
+	{Command: "SPEXPIRETIME", What: "members", Before: timedSet, Call: counted(mixed, []string{"SPEXPIRETIME", Key, "MEMBERS"})},
+	{Command: "SPERSIST", What: "members", Before: timedSet, Call: counted(mixed, []string{"SPERSIST", Key, "MEMBERS"})},
 	{Command: "SINTERCARD", What: "members", Before: twoSets, Call: call("SINTERCARD", "2", Key, "other")},
 	{Command: "SINTERSTORE", What: "members", Before: twoSets, Call: call("SINTERSTORE", "third", Key, "other")},
 	{Command: "SUNION", What: "members", Before: twoSets, Call: call("SUNION", Key, "other")},

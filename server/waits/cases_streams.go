@@ -55,6 +55,9 @@ var holed = then(aStream, func(c *Client, n int) {
 	})(c, n)
 })
 
+// manyNames is a stream to which each of many producers has added an entry.
+var manyNames = pipelined(func(c *Client, i int) { c.Send("XADD", Key, "IDMP", element(i), "1", "*", "f", "v") })
+
 var streamCases = []Case{
 	{Command: "XADD", What: "fields", Call: many(2, pair, []string{"XADD", Key, "*"})},
 	{Command: "XADD", What: "value", Bytes: true, Call: sized(nil, "XADD", Key, "*", "f")},
@@ -84,6 +87,10 @@ var streamCases = []Case{
 	{Command: "XDELEX", What: "pending entries", Before: pendingGroup, Call: numbered([]string{"XDELEX", Key, "DELREF", "IDS"})},
 	{Command: "XACKDEL", What: "pending entries", Before: pendingGroup, Call: numbered([]string{"XACKDEL", Key, "g", "IDS"})},
 	{Command: "XACK", What: "entries", Before: pendingGroup, Call: many(1, id, []string{"XACK", Key, "g"})},
+	{Command: "XNACK", What: "entries", Before: pendingGroup, Call: numbered([]string{"XNACK", Key, "g", "FAIL", "IDS"})},
+	{Command: "XADD", What: "names", Before: manyNames, Call: call("XADD", Key, "IDMP", "p", "new", "*", "f", "v")},
+	{Command: "XCFGSET", What: "names", Before: manyNames, Call: call("XCFGSET", Key, "IDMP-DURATION", "7")},
+	{Command: "XREAD", What: "entries, some of which fit", Before: aStream, Call: call("XREAD", "MAXSIZE", "100000", "STREAMS", Key, "0")},
 	{Command: "XPENDING", What: "entries", Before: pendingGroup, Call: nth("XPENDING", Key, "g", "-", "+", "#")},
 	{Command: "XPENDING", What: "consumers", Before: manyConsumers, Call: call("XPENDING", Key, "g")},
 	{Command: "XPENDING", What: "entries of a consumer", Before: scattered, Call: nth("XPENDING", Key, "g", "-", "+", "#", "c")},

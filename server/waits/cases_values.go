@@ -18,6 +18,8 @@ var listCases = []Case{
 	{Command: "BLMPOP", What: "keys", Call: counted(key, []string{"BLMPOP", "0.01"}, "LEFT")},
 	{Command: "BLMPOP", What: "elements", Before: aList, Call: nth("BLMPOP", "0.01", "1", Key, "LEFT", "COUNT", "#")},
 	{Command: "LMOVE", What: "list", Before: aList, Call: call("LMOVE", Key, "other", "LEFT", "RIGHT")},
+	{Command: "LMOVEM", What: "elements", Before: aList, Call: nth("LMOVEM", Key, "other", "LEFT", "RIGHT", "COUNT", "#", "BULK")},
+	{Command: "BLMOVEM", What: "elements", Before: aList, Call: nth("BLMOVEM", Key, "other", "LEFT", "RIGHT", "1", "EXACTLY", "#", "OBO")},
 	{Command: "RPOPLPUSH", What: "list", Before: aList, Call: call("RPOPLPUSH", Key, "other")},
 	{Command: "BLMOVE", What: "list", Before: aList, Call: call("BLMOVE", Key, "other", "LEFT", "RIGHT", "1")},
 	{Command: "BRPOPLPUSH", What: "list", Before: aList, Call: call("BRPOPLPUSH", Key, "other", "1")},

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"strings"
+
+	"github.com/vigildb/vigil/commands/acl"
+	"github.com/vigildb/vigil/server/conf"
+)
+
+// recognise makes a client the user whom its certificate names, if it was verified and the user is
+// enabled. Otherwise the client begins as any other.
+func (s *session) recognise(state tls.ConnectionState) {
+	by := s.srv.settings().conf.TLSClientUser
+	if by == conf.TLSUserOff || len(state.VerifiedChains) == 0 {
+		return
+	}
+	names := namesOf(state.PeerCertificates[0], by)
+	for _, name := range names {
+		if u := s.Users().Find(name); u != nil && u.Enabled() {
+			s.become(u)
+			s.setAuthenticated(true)
+			return
+		}
+	}
+	s.refused(acl.Refusal{Reason: acl.DeniedCertificate, Context: acl.TopLevel, Object: "TLS", User: strings.Join(names, " ")}, s.look())
+}
+
+// namesOf returns the names in a certificate that may be those of users. One with a NUL byte is none:
+// what looks only at what is before it would take the client for somebody else.
+func namesOf(cert *x509.Certificate, by conf.TLSUser) (names []string) {
+	add := func(name string) {
+		if name != "" && strings.IndexByte(name, 0) < 0 {
+			names = append(names, name)
+		}
+	}
+	if by == conf.TLSUserCN {
+		add(cert.Subject.CommonName)
+		return names
+	}
+	for _, u := range cert.URIs {
+		add(u.String())
+	}
+	return names
+}
