@@ -178,15 +178,20 @@ func xread(c *commands.Ctx) error {
 		})
 		return nil
 	}
-	w := commands.Wait{}
-	if r.block && c.Woken == nil {
-		// There is nothing after an ID for one call if there is nothing for another.
-		w.Rivals = make([]string, len(r.keys))
-		for i, id := range r.ids {
-			w.Rivals[i] = "after " + string(id)
-		}
+	return r.wait(c, commands.Wait{Rivals: r.rivals(c)})
+}
+
+// rivals names the calls that wait for the same: there is nothing after an ID for one call if there is
+// nothing for another.
+func (r *reading) rivals(c *commands.Ctx) []string {
+	if !r.block || c.Woken != nil {
+		return nil
 	}
-	return r.wait(c, w)
+	rivals := make([]string, len(r.keys))
+	for i, id := range r.ids {
+		rivals[i] = "after " + string(id)
+	}
+	return rivals
 }
 
 // after returns the ID behind which XREAD reads stream i; s is nil if it does not
