@@ -44,7 +44,7 @@ func (m *model) stepExpiry(member string) (changed bool) {
 		m.done["expired"] += want
 		return want > 0
 	}
-	ms := m.now + int64(m.r.IntN(300))
+	ms := m.now + int64(m.r.IntN(60))
 	if got := m.set.ExpireAt(&m.ch, []byte(member), ms); got != m.want[member] {
 		m.t.Fatalf("ExpireAt(%q): got %v", member, got)
 	}
