@@ -180,7 +180,7 @@ func TestGetMatchesPatternsOnceAndHidesHidden(t *testing.T) {
 		want     string
 	}{
 		{[]string{"hash-max-*"}, "hash-max-listpack-entries hash-max-ziplist-entries hash-max-listpack-value hash-max-ziplist-value"},
-		{[]string{"slowlog*", "slowlog-max-len", "SLOWLOG-*"}, "slowlog-log-slower-than slowlog-max-len"},
+		{[]string{"slowlog*", "slowlog-max-len", "SLOWLOG-*"}, "slowlog-log-slower-than slowlog-max-len slowlog-entry-max-argc slowlog-entry-max-string-len"},
 		{[]string{"watchdog*"}, ""},
 		{[]string{"watchdog-period"}, "watchdog-period"},
 		{[]string{"nosuch", "port"}, "port"},
