@@ -1,6 +1,9 @@
 package scheduler
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Known appends to dst the parameters of all nodes, in the order of their
 // slots, as who knows their rates would tell them: Rate is the estimate. It
@@ -34,7 +37,29 @@ func (p *page) known(dst []Params) []Params {
 		row := p.row(bits.TrailingZeros64(used))
 		dst = append(dst, Params{Rate: get(row, colEstimate), Weight: get(row, colWeight), Decay: get(row, colDecay),
 			Arrival: get(row, colArrival), Cost: get(row, colCost), MaxAge: int64(get(row, colMaxAge)),
-			Precision: get(row, colPrecision), Recall: get(row, colRecall)})
+			Precision: get(row, colPrecision), Recall: get(row, colRecall), Group: int32(get(row, colGroup)),
+			Deadline: int64(get(row, colDeadline))})
 	}
 	return dst
+}
+
+// Clone is a copy of a table, without what groups derive: Recount makes it.
+func (t *Table) Clone() Table {
+	c := Table{pages: make([]*page, len(t.pages)), holes: slices.Clone(t.holes), slots: t.slots, live: t.live, bytes: t.bytes,
+		Memo: slices.Clone(t.Memo), Crowd: t.Crowd, Probes: t.Probes}
+	for i, p := range t.pages {
+		if p != nil {
+			q := *p
+			q.cells = slices.Clone(p.cells)
+			c.pages[i] = &q
+		}
+	}
+	c.Groups.list = make([]*Group, len(t.Groups.list))
+	for i, g := range t.Groups.list {
+		if g != nil {
+			of := *g
+			c.Groups.list[i] = &of
+		}
+	}
+	return c
 }

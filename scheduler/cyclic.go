@@ -78,6 +78,9 @@ func (y *cyclic) Touch(slot int) {
 
 func (y *cyclic) Learn(int, int64, float64) {}
 
+// Regroup does nothing: Pick passes over nodes of closed groups.
+func (y *cyclic) Regroup(int) {}
+
 func (y *cyclic) Bytes() int {
 	return 8*cap(y.roots) + 4*cap(y.plan.order) + cap(y.plan.exponent)
 }
@@ -105,9 +108,11 @@ func (y *cyclic) Pick(dst []int, step int64, count int, _ Source) []int {
 	// Modulo 2^64, of which every period is a divisor.
 	from := uint64(step-1) * c
 	var seen chosen
+	rooms := y.table.Begin()
 	for t := from; t != from+c && count > len(dst)-first && step > 0; t++ {
 		slot := y.plan.owner(t)
-		if slot < 0 || y.table.Hidden(slot) || !y.table.older(slot, step) || seen.has(dst[first:], slot) {
+		if slot < 0 || y.table.Hidden(slot) || !y.table.older(slot, step) || seen.has(dst[first:], slot) ||
+			!rooms.Take(y.table.GroupOf(slot)) {
 			continue
 		}
 		dst = append(dst, slot)

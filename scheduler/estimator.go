@@ -187,3 +187,29 @@ const (
 	ln2High = 6.93147180369123816490e-01
 	ln2Low  = 1.90821492927058770002e-10
 )
+
+// Recall makes the estimator of a node go on from Probes and Items that were counted
+// elsewhere. A Rate is what they told; without one a probe counts as a step.
+func Recall(n *Node, e Estimator) {
+	seen := min(n.Items, memory)
+	switch e.(type) {
+	case change, window:
+		n.Count, n.Exposure, n.Up, n.Down = seen, float64(n.Probes), 0, 0
+		if n.Rate > 0 {
+			n.Exposure = seen / n.Rate
+		}
+		e.Refresh(n)
+	case binary:
+		if n.Rate == Unknown && n.Probes > 0 {
+			n.Estimate = max(LeastRate, (n.Items+shape)/(float64(n.Probes)+1))
+		} else if n.Rate != Unknown {
+			n.Estimate = n.Rate
+		}
+		n.Count = min(shape+n.Items, memory)
+	case paper:
+		n.Count = n.Items
+	}
+	if n.Rate > 0 {
+		n.Estimate = n.Rate
+	}
+}

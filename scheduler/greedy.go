@@ -19,7 +19,7 @@ import "math"
 // With them a lead lasts until the follower has reached the leader's present
 // value, which is short for nodes that are nearly alike.
 var greedyPolicy = PolicySpec{
-	Name: "greedy", Number: 8, Estimator: "change", Either: true,
+	Name: "greedy", Number: 8, Ranks: true, Estimator: "change", Either: true,
 	New: func() Policy { return newTournament(greedyContest{}) },
 }
 

@@ -88,6 +88,9 @@ type lspe struct {
 
 func (l *lspe) Attach(t *Table) { l.table = t }
 
+// Regroup does nothing: Pick passes over nodes of closed groups.
+func (l *lspe) Regroup(int) {}
+
 func (l *lspe) Touch(int) {}
 
 // Bytes is the size of what Pick and Learn reuse.
@@ -185,18 +188,22 @@ func (l *lspe) Pick(dst []int, step int64, count int, draws Source) []int {
 	}
 	states, limits := l.sums(step)
 	var n Node
+	most := count
+	if l.table.Groups.Len() > 0 {
+		most = l.table.Len() // of some groups all but a few are passed over
+	}
 	for slot := l.table.After(0); slot >= 0; slot = l.table.After(slot + 1) {
 		l.table.Load(slot, &n)
 		age := n.Age(step)
 		m, ok := memberOf(&n, age)
-		if !ok || age == 0 || l.table.Hidden(slot) {
+		if !ok || age == 0 || l.table.Shut(slot) {
 			continue
 		}
 		// u away from 0 and 1 by 2^-54, so that the noise is finite.
 		u := min(max(draws.Float64(), 0x1p-54), 1-0x1p-53)
 		noise := math.Log(u / (1 - u))
 		c := candidate{m.margin(m.state, max(0, states-m.state)/limits) + noise, slot}
-		if len(l.best) < count {
+		if len(l.best) < most {
 			l.best = append(l.best, c)
 			siftUp(l.best)
 		} else if c.before(l.best[0]) {
@@ -210,8 +217,12 @@ func (l *lspe) Pick(dst []int, step int64, count int, draws Source) []int {
 		}
 		return 1
 	})
+	rooms := l.table.Begin()
 	for _, c := range l.best {
-		dst = append(dst, c.slot)
+		if count > 0 && rooms.Take(l.table.GroupOf(c.slot)) {
+			dst = append(dst, c.slot)
+			count--
+		}
 	}
 	return dst
 }

@@ -59,6 +59,9 @@ func (s *sampling) Touch(slot int) {
 
 func (s *sampling) Learn(int, int64, float64) {}
 
+// Regroup does nothing: Pick passes over nodes of closed groups.
+func (s *sampling) Regroup(int) {}
+
 // Bytes is the size of the tree.
 func (s *sampling) Bytes() int { return s.tree.Bytes() }
 
@@ -78,14 +81,20 @@ func (s *sampling) Value(slot int, _ int64) float64 {
 func (s *sampling) Pick(dst []int, _ int64, count int, draws Source) []int {
 	first := len(dst)
 	var seen chosen
-	for ; count > 0; count-- {
+	rooms := s.table.Begin()
+	for tries := count + exploreTries; count > 0 && tries > 0; tries-- {
 		slot := s.tree.Find(draws.Float64())
 		if slot < 0 {
 			break
 		}
-		if !seen.has(dst[first:], slot) {
+		switch group := s.table.GroupOf(slot); {
+		case rooms.left(group) == 0 && !seen.has(dst[first:], slot):
+			continue // another is drawn in its place
+		case !seen.has(dst[first:], slot):
+			rooms.Take(group)
 			dst = append(dst, slot)
 		}
+		count--
 	}
 	return dst
 }

@@ -58,6 +58,13 @@ type Params struct {
 	// Precision is the share of a page's signals that are true, Recall the share
 	// of its changes that are signalled. Unknown: learnt. See [Signals].
 	Precision, Recall float64
+	// Group is the number of the node's group (see [Groups]). Zero: none.
+	Group int32
+	// Deadline is the greatest number of steps from one probe to the next. Zero: none.
+	Deadline int64
+	// Priced is 0 if Cost is given, and one more than the number of costs that it was
+	// learnt from if it is the mean of those that were reported, up to pricedMemory.
+	Priced float64
 }
 
 // DefaultParams are the parameters of a node of which nothing was said.
@@ -84,12 +91,32 @@ func (p *Params) Check() error {
 	if p.MaxAge < 0 || p.MaxAge > MaxStep {
 		return ErrMaxAge
 	}
+	if p.Deadline < 0 || p.Deadline > MaxStep {
+		return ErrDeadline
+	}
+	if !(p.Priced >= 0 && p.Priced <= pricedMemory+1) {
+		return ErrNumber
+	}
 	for _, v := range [...]float64{p.Precision, p.Recall} {
 		if v != Unknown && !(v >= 0 && v <= 1) {
 			return ErrShare
 		}
 	}
 	return nil
+}
+
+// pricedMemory is how many costs the mean of a learnt one remembers.
+const pricedMemory = 16
+
+// Pay takes note of what a probe has cost, if the cost is learnt: it is the mean of
+// those that were reported, of the last ones the more.
+func (p *Params) Pay(cost float64) {
+	if p.Priced == 0 {
+		return
+	}
+	p.Priced = min(p.Priced+1, pricedMemory+1)
+	p.Cost += (cost - p.Cost) / (p.Priced - 1)
+	p.Cost = min(max(p.Cost, MinCost), MaxNumber)
 }
 
 // CheckNumber returns ErrNumber unless v is between 0 and MaxNumber.

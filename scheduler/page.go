@@ -57,6 +57,9 @@ const (
 	colSure
 	colTrust
 	colHanded
+	colGroup
+	colDeadline
+	colPriced
 	columns
 )
 
@@ -75,6 +78,7 @@ func (n *Node) columns() [columns]float64 {
 		colUp: n.Up, colDown: n.Down, colPrecision: n.Precision, colRecall: n.Recall,
 		colNats: n.Nats, colSignals: n.Signals.Count, colHeard: n.Heard, colListened: n.Listened,
 		colSilent: n.Silent, colSure: n.Sure, colTrust: n.Trust, colHanded: float64(n.Handed),
+		colGroup: float64(n.Group), colDeadline: float64(n.Deadline), colPriced: n.Priced,
 	}
 }
 
@@ -82,6 +86,27 @@ func (n *Node) columns() [columns]float64 {
 func (p *page) signals(i int) Signals {
 	return Signals{Nats: p.get(i, colNats), Count: p.get(i, colSignals), Heard: p.get(i, colHeard), Listened: p.get(i, colListened),
 		Silent: p.get(i, colSilent), Sure: p.get(i, colSure), Trust: p.get(i, colTrust)}
+}
+
+// group is the number of the group of a slot.
+func (p *page) group(i int) int32 {
+	if p.mask&(1<<colGroup) == 0 {
+		return 0
+	}
+	return int32(p.get(i, colGroup))
+}
+
+// alone says whether a node of the page is in no group.
+func (p *page) alone() bool {
+	if p.mask&(1<<colGroup) == 0 {
+		return p.used != 0
+	}
+	for used := p.used; used != 0; used &= used - 1 {
+		if p.group(bits.TrailingZeros64(used)) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // row is the row of a slot.
@@ -106,7 +131,8 @@ func (p *page) load(i int, n *Node) {
 		k++
 	}
 	n.Params = Params{Rate: v[colRate], Weight: v[colWeight], Decay: v[colDecay], Arrival: v[colArrival],
-		Cost: v[colCost], MaxAge: int64(v[colMaxAge]), Precision: v[colPrecision], Recall: v[colRecall]}
+		Cost: v[colCost], MaxAge: int64(v[colMaxAge]), Precision: v[colPrecision], Recall: v[colRecall],
+		Group: int32(v[colGroup]), Deadline: int64(v[colDeadline]), Priced: v[colPriced]}
 	n.Born, n.Last, n.Probes = int64(v[colBorn]), int64(v[colLast]), int64(v[colProbes])
 	n.Items, n.Estimate, n.Count, n.Exposure = v[colItems], v[colEstimate], v[colCount], v[colExposure]
 	n.Up, n.Down, n.Memo = v[colUp], v[colDown], p.memo(i)
@@ -174,6 +200,12 @@ func (p *page) shape(i int, mask uint32, memo int) {
 	if mask == p.mask && width == int(p.width) && len(p.cells) >= rows*width {
 		return
 	}
+	p.reshape(mask, width, rows)
+}
+
+// reshape gives the page so many rows of a width: columns, and a memo of what is left,
+// which may be narrower than before.
+func (p *page) reshape(mask uint32, width, rows int) {
 	old := *p
 	// Grow tells the allocator's rounding, 14 % at seven columns, in the capacity.
 	p.mask, p.width, p.cells = mask, int32(width), slices.Grow([]float64(nil), rows*width)[:rows*width]

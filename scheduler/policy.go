@@ -38,6 +38,8 @@ type Policy interface {
 	// before the estimator and Touch are told. Policies without Memo ignore
 	// it. It must compute the same on every machine.
 	Learn(slot int, age int64, items float64)
+	// Regroup says that a group was opened or closed.
+	Regroup(group int)
 	// Value is what the policy ranks or draws the node in a slot by, if a
 	// probe took place in step; 0 for a free slot.
 	Value(slot int, step int64) float64
@@ -62,6 +64,9 @@ type PolicySpec struct {
 	// Arrival says that a node which is added must have an arrival rate. Nodes that
 	// were stored before this was asked for, and simulations, go by the rate.
 	Arrival bool
+	// Ranks says that the policy takes the nodes of greatest value, so that deadlines
+	// and budgets can be kept with it.
+	Ranks bool
 	// Check is nil or returns why a node's parameters do not suit the policy.
 	Check func(*Params) error
 	// Memo is the length of the Memo of a node that has one.
@@ -129,9 +134,13 @@ func PolicyNumbered(number byte) (PolicySpec, error) {
 // Cost: O(count) draws while most slots are in use; exploreTries bounds it.
 func Explore(dst []int, t *Table, count int, draws Source) []int {
 	var seen chosen
+	rooms := t.Begin()
+	for _, slot := range dst {
+		rooms.Take(t.GroupOf(slot))
+	}
 	for tries := exploreTries + 4*count; count > 0 && tries > 0 && t.slots > 0; tries-- {
 		slot := min(int(draws.Float64()*float64(t.slots)), t.slots-1)
-		if t.Hidden(slot) || seen.has(dst, slot) {
+		if t.Hidden(slot) || seen.has(dst, slot) || !rooms.Take(t.GroupOf(slot)) {
 			continue
 		}
 		dst = append(dst, slot)

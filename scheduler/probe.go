@@ -33,7 +33,7 @@ func ObserveWhile(t *Table, p Policy, e Estimator, slot int, items float64, step
 	}
 	e.Observe(n, items, gap, step)
 	count = min(count, n.Signals.Count)
-	n.Signals.learn(&t.Crowd, &n.Params, InterestOf(n).Arrival, float64(gap), count, items > 0)
+	n.Signals.learn(t.CrowdOf(n.Group), &n.Params, InterestOf(n).Arrival, float64(gap), count, items > 0)
 	n.Signals.Count -= count
 	n.Nats = max(0, n.Nats-nats)
 	n.Last = max(n.Last, step)

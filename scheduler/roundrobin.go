@@ -12,7 +12,7 @@ package scheduler
 // Cost: see tournament; the order of two nodes never changes between probes, so
 // no match is ever due.
 var roundrobinPolicy = PolicySpec{
-	Name: "roundrobin", Number: 9, Estimator: "change",
+	Name: "roundrobin", Number: 9, Ranks: true, Estimator: "change",
 	Cost: RoundRobinCost,
 	New:  func() Policy { return newTournament(roundrobinContest{}) },
 }

@@ -15,7 +15,7 @@ import "math"
 //
 // Cost: see tournament; values are lines, two of which cross once.
 var sqrtagePolicy = PolicySpec{
-	Name: "sqrtage", Number: 5, Estimator: "change",
+	Name: "sqrtage", Number: 5, Ranks: true, Estimator: "change",
 	New: func() Policy { return newTournament(sqrtageContest{}) },
 }
 

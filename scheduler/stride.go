@@ -156,6 +156,9 @@ const lookEffort = 64
 
 func (d *stride) Learn(int, int64, float64) {}
 
+// Regroup does nothing: Pick passes over nodes of closed groups.
+func (d *stride) Regroup(int) {}
+
 // Value is the frequency that the node has in proportion to others: the root of
 // its worth.
 func (d *stride) Value(slot int, _ int64) float64 { return math.Sqrt(d.table.worth(slot)) }
@@ -165,9 +168,10 @@ func (d *stride) Bytes() int { return d.tree.bytes() + 4*cap(d.probes) + 8*cap(d
 // Pick takes the nodes out of the tree one by one and puts them back.
 func (d *stride) Pick(dst []int, step int64, count int, _ Source) []int {
 	d.out = d.out[:0]
+	rooms := d.table.Begin()
 	for ; count > 0; count-- {
 		slot := d.tree.first()
-		for slot >= 0 && !d.table.older(slot, step) {
+		for slot >= 0 && !(d.table.older(slot, step) && rooms.Take(d.table.GroupOf(slot))) {
 			d.take(slot)
 			slot = d.tree.first()
 		}

@@ -26,8 +26,11 @@ type Table struct {
 	probed Node
 	// Memo belongs to the policy: learnt numbers that are about no one node.
 	Memo []float64
-	// Crowd is what was learnt of the precision of signals at all nodes.
+	// Crowd is what was learnt of the precision of signals at nodes without a group.
 	Crowd Crowd
+	// Groups are those of the nodes.
+	Groups Groups
+	rooms  Rooms // of the Pick under way
 	// Probes is c, the probes a step that the schedule is configured for, for
 	// policies that plan ahead. Zero: 1. Who changes it attaches the policy anew.
 	Probes int
@@ -40,7 +43,9 @@ func (t *Table) Len() int { return t.slots }
 func (t *Table) Live() int { return t.live }
 
 // Bytes is the memory held.
-func (t *Table) Bytes() int { return t.bytes + 8*(cap(t.pages)+cap(t.holes)+cap(t.Memo)) }
+func (t *Table) Bytes() int {
+	return t.bytes + 8*(cap(t.pages)+cap(t.holes)+cap(t.Memo)) + t.Groups.bytes()
+}
 
 // find is the page of a slot in use and its index there; nil if it is free or
 // beyond the table.
@@ -81,8 +86,48 @@ func (t *Table) Node(slot int) (n Node) {
 // Store writes back the node in a slot. Nothing happens if the slot is free.
 func (t *Table) Store(slot int, n *Node) {
 	if p, i := t.find(slot); p != nil {
+		t.count(p.group(i), -1)
 		t.bytes += p.store(i, n)
+		t.count(n.Group, 1)
 	}
+}
+
+// count counts a member of a group.
+func (t *Table) count(group, by int32) {
+	if g := t.Groups.Of(group); g != nil {
+		g.Nodes += by
+	}
+}
+
+// Begin begins to count the nodes of groups that a Pick takes.
+func (t *Table) Begin() *Rooms {
+	t.rooms.reset(&t.Groups)
+	return &t.rooms
+}
+
+// CrowdOf is what the nodes of a group learnt together of signals, or those without
+// a group.
+func (t *Table) CrowdOf(group int32) *Crowd {
+	if g := t.Groups.Of(group); g != nil {
+		return &g.Crowd
+	}
+	return &t.Crowd
+}
+
+// GroupOf is the number of the group of the node in a slot, 0 if it has none.
+func (t *Table) GroupOf(slot int) int32 {
+	p, i := t.find(slot)
+	if p == nil {
+		return 0
+	}
+	return p.group(i)
+}
+
+// Shut says whether the node in a slot may not be picked: it is hidden, or its group
+// is closed.
+func (t *Table) Shut(slot int) bool {
+	p, i := t.find(slot)
+	return p == nil || p.hidden>>i&1 != 0 || t.Groups.shut(p.group(i))
 }
 
 // worth is Node.Worth of the node in a slot, 0 for a free slot.
@@ -134,6 +179,19 @@ func (t *Table) SetMemo(slot, n int) []float64 {
 	return p.memo(i)
 }
 
+// ClearMemos takes the memos of all nodes away.
+func (t *Table) ClearMemos() {
+	for _, p := range t.pages {
+		if p != nil && p.learnt != 0 {
+			old := 8 * cap(p.cells)
+			mask := p.mask
+			p.learnt = 0
+			p.reshape(mask, bits.OnesCount32(mask), len(p.cells)/int(p.width))
+			t.bytes += 8*cap(p.cells) - old
+		}
+	}
+}
+
 // After is the first slot in use that is at least slot, or -1.
 // It costs O(1) for each page passed over.
 func (t *Table) After(slot int) int {
@@ -183,6 +241,8 @@ func (t *Table) Put(slot int, n Node) {
 	if p.used&bit == 0 {
 		p.used |= bit
 		t.live++
+	} else {
+		t.count(p.group(slot%PageSize), -1)
 	}
 	p.hidden &^= bit
 	if p.used == math.MaxUint64 {
@@ -190,6 +250,7 @@ func (t *Table) Put(slot int, n Node) {
 	}
 	t.slots = max(t.slots, slot+1)
 	t.bytes += p.store(slot%PageSize, &n)
+	t.count(n.Group, 1)
 }
 
 // Remove frees a slot; nothing happens if it is free. Pages without a node are
@@ -200,6 +261,7 @@ func (t *Table) Remove(slot int) {
 		return
 	}
 	id := slot / PageSize
+	t.count(p.group(i), -1)
 	p.used &^= 1 << i
 	p.hidden &^= 1 << i
 	t.holes[id/64] |= 1 << (id % 64)

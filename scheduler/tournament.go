@@ -52,6 +52,12 @@ type tournament struct {
 	// late: steps were given that are before the last probe of some node.
 	late bool
 
+	// hosts are the tournaments of nodes in groups, nil if there are none. Of these
+	// themselves squad or under says who plays.
+	hosts *hosts
+	squad *squad
+	under *hosts
+
 	parking
 	queue   []entry // reused by Pick
 	expired []int32 // reused by settleShared
@@ -77,6 +83,7 @@ type contest interface {
 // contender is a node as a contest sees it.
 type contender struct {
 	slot  int
+	group int32 // set by load
 	last  int64
 	scale float64 // 0: never to be picked
 	curve curve   // of a curveContest
@@ -186,6 +193,9 @@ func (t *tournament) Bytes() int {
 	for _, level := range t.levels {
 		n += 8 * cap(level)
 	}
+	if t.hosts != nil {
+		n += t.hosts.size()
+	}
 	return n
 }
 
@@ -202,6 +212,7 @@ func (t *tournament) load(slot int, c *contender) bool {
 		return false
 	}
 	t.enter(p, i, slot, c)
+	c.group = p.group(i)
 	c.plays = c.scale > 0
 	return c.plays
 }
@@ -279,7 +290,7 @@ func (t *tournament) meet(x, y *contender, want int64) (winner int, lead uint64)
 		step = x.last + 1
 		vx, vy = t.value(x, step), t.value(y, step)
 	}
-	if vy > vx {
+	if vy > vx || vy == vx && y.slot < x.slot {
 		x, y, vx, vy = y, x, vy, vx
 	}
 	switch {
@@ -306,8 +317,15 @@ func (t *tournament) Touch(slot int) {
 		return
 	}
 	p, i := t.table.find(slot)
+	if t.hosts == nil && p != nil && p.group(i) != 0 {
+		t.hosts = t.newHosts() // it is the first
+	}
+	grouped := t.hosts != nil && t.hosts.touch(slot)
 	if p == nil {
 		t.leave(slot)
+		return
+	}
+	if grouped {
 		return
 	}
 	// The clock has passed the last probe, or will have before the next Pick;
@@ -316,7 +334,7 @@ func (t *tournament) Touch(slot int) {
 		t.now = last
 	}
 	t.forget()
-	t.climb(slot, 0, t.grow(slot))
+	t.climb(slot, slot, 0, t.grow(slot))
 }
 
 // leave takes note that a slot is free. If its page is gone the block goes too;
@@ -329,19 +347,19 @@ func (t *tournament) leave(slot int) {
 	t.forget()
 	gone := id >= len(t.table.pages) || t.table.pages[id] == nil
 	if !gone || len(t.levels) == 1 {
-		t.climb(slot, 0, false)
+		t.climb(slot, slot, 0, false)
 		return
 	}
 	t.levels[0][id] = nil
 	t.blocks--
-	t.climb(slot, 1, true)
+	t.climb(slot, slot, 1, true)
 }
 
-// climb plays the matches above the node in a slot, from the blocks of a level
-// on. It stops early, unless whole is asked for, where neither the winner nor
-// the due step is another than before and the node is not the winner.
-func (t *tournament) climb(slot, from int, whole bool) {
-	entrant := slot
+// climb plays the matches above an entrant, which is the node in a slot or has it
+// for a champion, from the blocks of a level on. It stops early, unless whole is
+// asked for, where neither the winner nor the due step is another than before and the
+// node is not the winner.
+func (t *tournament) climb(entrant, slot, from int, whole bool) {
 	for range from {
 		entrant /= fan
 	}

@@ -64,13 +64,22 @@ func (t *tournament) unpark() {
 	t.forget()
 }
 
-// enters is the outcome of a slot: its node, or nobody up to the step at which
-// it may be worth the level.
-func (t *tournament) enters(slot int, c *contender) uint64 {
+// enters is the outcome of an entrant, by its slot or place: its node, or nobody up to
+// the step at which it may be worth the level.
+func (t *tournament) enters(at int, c *contender) uint64 {
+	slot := at
+	switch {
+	case t.under != nil:
+		return t.under.outcome(t, at)
+	case t.squad != nil && at >= len(t.squad.slots):
+		return pack(nobody, never)
+	case t.squad != nil:
+		slot = int(t.squad.slots[at])
+	}
 	if c.slot != slot {
 		t.load(slot, c)
 	}
-	if !c.plays {
+	if !c.plays || c.group != 0 && t.squad == nil {
 		return pack(nobody, never)
 	}
 	if t.level > 0 && t.value(c, t.now) < t.level*(1-leadMargin) {
@@ -135,7 +144,7 @@ func (t *tournament) sweepOne() {
 			}
 		}
 		t.stage(at, t.sweep)
-		t.climb(first*fan, at+1, true)
+		t.climb(first*fan, first*fan, at+1, true)
 		t.sweep++
 	}
 	if t.sweep >= len(blocks) {

@@ -9,6 +9,12 @@ func (t *tournament) Pick(dst []int, step int64, count int, _ Source) []int {
 		return dst
 	}
 	t.forget()
+	if t.hosts == nil && !t.played && t.table.Groups.Len() > 0 {
+		t.hosts = t.groups()
+	}
+	if t.hosts != nil {
+		return t.pickGroups(dst, step, count)
+	}
 	t.advance(step)
 	before := len(dst)
 	dst, last := t.best(dst, step, count)
@@ -43,7 +49,7 @@ func (t *tournament) best(dst []int, step int64, count int) ([]int, float64) {
 		}
 		return dst, value
 	}
-	t.queue = append(t.queue[:0], entry{candidate{value, c.slot}, int8(top), 1, 0})
+	t.queue = append(t.queue[:0], entry{candidate{value, c.slot}, ofMain, int8(top), 1, 0})
 	for ; count > 0 && len(t.queue) > 0; count-- {
 		first := t.queue[0]
 		if !(first.value > 0) || first.value < t.sure {
@@ -51,7 +57,7 @@ func (t *tournament) best(dst []int, step int64, count int) ([]int, float64) {
 		}
 		dst, value = append(dst, first.slot), first.value
 		t.removeFirst()
-		t.enqueueLosers(first, step)
+		t.enqueueLosers(first, step, t)
 	}
 	return dst, value
 }
@@ -106,13 +112,8 @@ func (t *tournament) settleChild(b *bracket, level, id, k int) uint64 {
 func (t *tournament) playAll(step int64) {
 	t.now, t.base, t.played = step, step, true
 	t.levels, t.blocks = t.levels[:0], 0
-	level := make([]*bracket, len(t.table.pages))
-	for id, p := range t.table.pages {
-		if p != nil {
-			level[id] = new(bracket)
-		}
-	}
-	for {
+	level := t.lowest()
+	for len(level) > 0 {
 		t.levels = append(t.levels, level)
 		t.stageAll(len(t.levels) - 1)
 		above := make([]*bracket, (len(level)+fan-1)/fan)
@@ -127,6 +128,27 @@ func (t *tournament) playAll(step int64) {
 		}
 		level = above
 	}
+}
+
+// lowest are the blocks of the lowest level, not played yet; none if nobody plays.
+func (t *tournament) lowest() []*bracket {
+	size := len(t.table.pages)
+	switch {
+	case t.under != nil:
+		size = (len(t.under.squads) + fan - 1) / fan
+	case t.squad != nil:
+		size = (len(t.squad.slots) + fan - 1) / fan
+	}
+	level, any := make([]*bracket, size), false
+	for id := range level {
+		if t.under != nil || t.squad != nil || t.table.pages[id] != nil && t.table.pages[id].alone() {
+			level[id], any = new(bracket), true
+		}
+	}
+	if !any {
+		return nil
+	}
+	return level
 }
 
 // stageAll plays the blocks of a level, given what is below them.
@@ -145,13 +167,19 @@ func (t *tournament) stageAll(level int) {
 // block, where matches from fan on are the entrants of the block.
 type entry struct {
 	candidate
+	of    int32 // whose part: ofMain, ofUpper, or the number of a group
 	level int8
 	match int8
 	id    int32
 }
 
-// enqueueLosers enters those who lost to the winner of a part only.
-func (t *tournament) enqueueLosers(e entry, step int64) {
+const (
+	ofMain  = -1
+	ofUpper = -2
+)
+
+// enqueueLosers enters those who lost to the winner of a part of a tournament only.
+func (t *tournament) enqueueLosers(e entry, step int64, of *tournament) {
 	level, id, k := int(e.level), int(e.id), int(e.match)
 	for {
 		if k >= fan {
@@ -160,20 +188,20 @@ func (t *tournament) enqueueLosers(e entry, step int64) {
 			}
 			level, id, k = level-1, id*fan+k-fan, 1
 		}
-		b := t.levels[level][id]
-		l, r := t.child(b, level, id, 2*k), t.child(b, level, id, 2*k+1)
+		b := of.levels[level][id]
+		l, r := of.child(b, level, id, 2*k), of.child(b, level, id, 2*k+1)
 		loser := r
 		k *= 2
 		if winnerOf(l) != e.slot {
 			loser = l
 			k++
 		}
-		c := &t.held[0]
-		if winnerOf(loser) == nobody || !t.load(winnerOf(loser), c) {
+		c := &of.held[0]
+		if winnerOf(loser) == nobody || !of.load(winnerOf(loser), c) {
 			continue
 		}
-		if v := t.value(c, step); v > 0 {
-			t.enqueue(entry{candidate{v, c.slot}, int8(level), int8(k ^ 1), int32(id)})
+		if v := of.value(c, step); v > 0 {
+			t.enqueue(entry{candidate{v, c.slot}, e.of, int8(level), int8(k ^ 1), int32(id)})
 		}
 	}
 }

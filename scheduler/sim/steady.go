@@ -133,10 +133,17 @@ func (w *world) index(i int) func(age int64) float64 {
 type Bounds struct {
 	LB1, LB3 float64 // of the cost; 0 for rewards
 	Reward   float64 // 0 for costs
+	// Limited is scheduler.LimitedBound, where groups, deadlines or a budget are heeded.
+	Limited float64
 }
 
-// Best is the bound to measure by: LB3, or that of the reward.
-func (b Bounds) Best() float64 { return b.LB3 + b.Reward }
+// Best is the bound to measure by: LB3, that of limits, or that of the reward.
+func (b Bounds) Best() float64 {
+	if b.Limited > 0 {
+		return b.Limited
+	}
+	return b.LB3 + b.Reward
+}
 
 // BoundsOf evaluates the bounds of a model at the true rates of nodes. It costs
 // O(n) some dozens of times: half a second for 10^6 nodes. It returns the error of

@@ -27,8 +27,13 @@ type Trial struct {
 	Told []scheduler.Params
 	// Truth is how things are: Rate, or Arrival in the models that have one,
 	// is the true rate. nil: as told.
-	Truth   []scheduler.Params
-	Probes  int     // c
+	Truth  []scheduler.Params
+	Probes int // c
+	// Limits are those of the groups of Told, by number: Steps is what is heeded.
+	Limits []scheduler.Limits
+	// Budget is what probes of a step may cost in the mean. Zero: Probes are counted,
+	// and what waits at a node counts the less the more its probe costs.
+	Budget  float64
 	Explore float64 // fraction of probes that go to nodes drawn uniformly
 	Items   Items
 	// Binary hides counts: a probe only says whether anything was found.
@@ -143,8 +148,9 @@ type run struct {
 	draws  *rand.Rand
 	picks  []int
 	heard  scheduler.Node // reused by hear
-	start  int64          // steps of the clock before the first of the trial
-	cost   float64        // expected queues of the last step
+	purse  scheduler.Purse
+	start  int64   // steps of the clock before the first of the trial
+	cost   float64 // expected queues of the last step
 }
 
 // start enters the nodes. It returns the error of ctx if that ends first.
@@ -152,6 +158,17 @@ func (t *Trial) start(ctx context.Context) (*run, error) {
 	r := &run{Trial: t, world: newWorld(t), table: new(scheduler.Table), policy: t.Policy.New(),
 		draws: rand.New(rand.NewPCG(t.Seed, streamPolicy))}
 	r.table.Probes = t.Probes
+	for _, p := range t.Told {
+		if p.Deadline > 0 {
+			r.policy = scheduler.Keep(r.policy)
+			break
+		}
+	}
+	for number, l := range t.Limits {
+		if number > 0 {
+			r.table.Groups.Put(int32(number), scheduler.Group{Limits: l})
+		}
+	}
 	window := t.Window
 	if window <= 0 {
 		window = scheduler.DefaultWindow
@@ -182,6 +199,7 @@ func (t *Trial) start(ctx context.Context) (*run, error) {
 		}
 		r.world.begin(i, last, r.start)
 	}
+	r.purse = scheduler.Purse{Budget: t.Budget, Step: r.start}
 	r.policy.Attach(r.table)
 	return r, nil
 }
@@ -238,11 +256,22 @@ func (r *run) play(begun int64) (earned float64) {
 			}
 		}
 	}
-	r.picks = r.policy.Pick(r.picks[:0], step, r.Probes-exploring, r.draws)
+	r.table.Groups.Brief = true
+	r.table.Groups.Open(r.policy, 0, step)
+	if r.Budget > 0 {
+		r.picks = r.purse.Afford(r.table, step, r.table.Live(), func(count int) []int { return r.policy.Pick(r.picks[:0], step, count, r.draws) })
+	} else {
+		r.picks = r.policy.Pick(r.picks[:0], step, r.Probes-exploring, r.draws)
+	}
 	if exploring > 0 {
 		r.picks = scheduler.Explore(r.picks, r.table, exploring, r.draws)
 	}
+	r.purse.Fill(step)
 	for _, slot := range r.picks {
+		r.purse.Pay(r.Told[slot].Cost)
+		if g := r.table.GroupOf(slot); g != 0 {
+			r.table.Groups.Give(r.policy, g, 0, step, true)
+		}
 		found, gain := r.world.probe(slot, step)
 		earned += gain
 		if r.Binary {

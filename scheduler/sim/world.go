@@ -39,6 +39,7 @@ type world struct {
 	last   []int64 // step of the last probe
 	since  []int64 // the same, or the step of the last change of the rate if later
 	change Change
+	priced bool // a budget pays for probes
 
 	perStep float64 // worth of the items that all nodes together get in a step
 	queued  float64 // worth of all that is expected to wait
@@ -52,7 +53,7 @@ type world struct {
 }
 
 func newWorld(t *Trial) *world {
-	w := &world{model: t.Model, items: t.Items, truth: t.truth(), change: t.Change,
+	w := &world{model: t.Model, items: t.Items, truth: t.truth(), change: t.Change, priced: t.Budget > 0,
 		draws: rand.New(rand.NewPCG(t.Seed, streamItems)), changes: rand.New(rand.NewPCG(t.Seed, streamChanges))}
 	n := len(w.truth)
 	w.rates, w.last, w.since = make([]float64, n), make([]int64, n), make([]int64, n)
@@ -77,7 +78,12 @@ func newWorld(t *Trial) *world {
 }
 
 // worth is that of one item of a node.
-func (w *world) worth(i int) float64 { return w.truth[i].Weight / w.truth[i].Cost }
+func (w *world) worth(i int) float64 {
+	if w.priced {
+		return w.truth[i].Weight
+	}
+	return w.truth[i].Weight / w.truth[i].Cost
+}
 
 // begin sets a node's age, before the first step.
 func (w *world) begin(i int, last, start int64) {
