@@ -1,6 +1,11 @@
 package schedule
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"math"
+
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+)
 
 // Alter changes the numbers of a configuration that may change: Probes, LeaseMillis,
 // Explore and QuietMillis are those of c. Nodes, leases and what was learnt stay; the
@@ -42,4 +47,131 @@ func (s *Schedule) alter(next Config) {
 		s.version = versionSignals
 	}
 	s.config = next
+}
+
+// CheckBudget returns the error that AlterBudget would; a budget below 0 is none that is
+// asked for.
+func (s *Schedule) CheckBudget(ch *structures.Change, budget float64) error {
+	next := s.config
+	switch next.Budget = budget + 0; {
+	case s.policyNum == 0:
+		return ErrNotCreated
+	case budget < 0:
+		return nil
+	case next.checkNumbers() != nil:
+		return ErrBudget
+	case budget > 0 && !s.ranks:
+		return ErrNoBudget
+	}
+	return ch.Permit(opBudget)
+}
+
+// AlterBudget changes the budget; 0 is none. Errors: ErrNotCreated, ErrBudget,
+// ErrNoBudget.
+func (s *Schedule) AlterBudget(ch *structures.Change, budget float64) error {
+	if err := s.CheckBudget(ch, budget); err != nil {
+		return err
+	}
+	ch.Op(opBudget, 1)
+	ch.Uint(floatBits(budget + 0))
+	s.setBudget(budget + 0)
+	return nil
+}
+
+// CheckPolicy returns the error that AlterPolicy would, if the budget is another then.
+func (s *Schedule) CheckPolicy(ch *structures.Change, policy string, budget float64) error {
+	if s.policyNum == 0 {
+		return ErrNotCreated
+	}
+	p, err := scheduler.PolicyNamed(policy)
+	if err != nil {
+		return err
+	}
+	if err := s.suits(&p, budget); err != nil {
+		return err
+	}
+	return ch.Permit(opPolicy)
+}
+
+// AlterPolicy changes the policy. Nodes, leases, ages, the estimator and estimates stay; what another policy keeps of its own
+// begins anew. Errors: ErrNotCreated, that of an unknown policy, scheduler.ErrDecay and
+// scheduler.ErrArrival if nodes lack what it needs, scheduler.ErrNoDeadlines and
+// ErrNoBudget.
+func (s *Schedule) AlterPolicy(ch *structures.Change, policy string) error {
+	if err := s.CheckPolicy(ch, policy, s.config.Budget); err != nil {
+		return err
+	}
+	p, err := scheduler.PolicyNamed(policy)
+	if err != nil {
+		return err
+	}
+	ch.Op(opPolicy, 1)
+	ch.Uint(uint64(p.Number))
+	s.setPolicy(&p)
+	return nil
+}
+
+// suits returns why the nodes and a budget do not suit a policy.
+func (s *Schedule) suits(p *scheduler.PolicySpec, budget float64) error {
+	s.ready()
+	if nodes, _ := s.keeper.Deadlines(); nodes > 0 && !p.Ranks {
+		return scheduler.ErrNoDeadlines
+	}
+	if budget > 0 && !p.Ranks {
+		return ErrNoBudget
+	}
+	if p.Check == nil && !p.Arrival {
+		return nil
+	}
+	n := &s.node
+	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
+		s.table.Load(slot, n)
+		if p.Arrival && n.Arrival == scheduler.Unknown {
+			return scheduler.ErrArrival
+		}
+		if p.Check != nil {
+			if err := p.Check(&n.Params); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// setPolicy replaces the policy. Memos are of the old one.
+func (s *Schedule) setPolicy(p *scheduler.PolicySpec) {
+	if p.Number == s.policyNum {
+		return
+	}
+	s.ready()
+	if p.Memo != s.memo || s.memo > 0 {
+		s.table.Memo = nil
+		s.table.ClearMemos()
+	}
+	if e, err := scheduler.EstimatorNumbered(s.estNum); err == nil {
+		s.configure(s.config.with(p.Name), *p, e)
+	}
+	s.Taint()
+	s.ready()
+}
+
+func (c Config) with(policy string) Config {
+	c.Policy = policy
+	return c
+}
+
+func (s *Schedule) applyPolicy(args *structures.Args) error {
+	number := args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if number > math.MaxUint8 {
+		return structures.ErrCorrupt
+	}
+	p, err := scheduler.PolicyNumbered(byte(number))
+	if err != nil || s.suits(&p, s.config.Budget) != nil {
+		return structures.ErrCorrupt
+	}
+	s.setPolicy(&p)
+	return nil
 }

@@ -34,6 +34,13 @@ type Config struct {
 	// QuietMillis is how long after a hand-out signals of the node are old news:
 	// they tell of what the probe finds.
 	QuietMillis int64
+	// ByHost: a node that is an address and is given no group belongs to that of its
+	// host, see HostOf.
+	ByHost bool
+	// Budget is what the probes of a step may cost in the mean, by COST of their
+	// nodes. Zero: Probes are counted. With it Next without a count hands out nodes
+	// while something is left.
+	Budget float64
 }
 
 // DefaultConfig is the default configuration of a schedule.
@@ -63,6 +70,9 @@ func (c *Config) resolve() (p scheduler.PolicySpec, e scheduler.EstimatorSpec, e
 	if e, err = scheduler.EstimatorNamed(estimator); err != nil {
 		return p, e, err
 	}
+	if c.Budget > 0 && !p.Ranks {
+		return p, e, ErrNoBudget
+	}
 	return p, e, c.checkNumbers()
 }
 
@@ -78,6 +88,8 @@ func (c *Config) checkNumbers() error {
 		return ErrLease
 	case !(c.Explore >= 0 && c.Explore <= 1):
 		return ErrExplore
+	case c.Budget != 0 && !(c.Budget >= scheduler.MinCost && c.Budget <= scheduler.MaxNumber):
+		return ErrBudget
 	case c.QuietMillis < 0 || c.QuietMillis > MaxMillis:
 		return ErrQuiet
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -21,6 +22,11 @@ type Snapshot struct {
 	policy scheduler.PolicySpec
 	model  sim.Model
 	nodes  []scheduler.Params // Rate is the estimate
+	// limits are those of the groups in steps, rates what they allow in one; both by
+	// number, nil without groups. late: some node has a deadline.
+	limits []scheduler.Limits
+	rates  []float64
+	late   bool
 }
 
 // Snapshot copies the schedule: 64 bytes a node, 10 ms for 10^6 nodes. Nodes of
@@ -42,6 +48,7 @@ func (s *Schedule) Snapshot() (*Snapshot, error) {
 		s.signalled(n)
 	}
 	n.limit()
+	s.bounded(n)
 	if policy.Either && slices.ContainsFunc(n.nodes, func(p scheduler.Params) bool { return p.Decay > 0 }) {
 		n.model = sim.Interest // which is what it goes by then
 	}
@@ -75,6 +82,59 @@ func (n *Snapshot) limit() {
 			}
 		}
 	}
+}
+
+// bounded reads what bounds how often nodes are probed. Gaps count by the wall clock.
+func (s *Schedule) bounded(n *Snapshot) {
+	for i := range n.nodes {
+		n.late = n.late || n.nodes[i].Deadline > 0
+	}
+	limited := false
+	limits, rates := make([]scheduler.Limits, s.table.Groups.Len()), make([]float64, s.table.Groups.Len())
+	for number := range limits {
+		rates[number] = math.Inf(1)
+		g := s.table.Groups.Of(int32(number))
+		if g == nil {
+			continue
+		}
+		if g.Steps > 0 {
+			rates[number], limits[number].Steps = 1/float64(g.Steps), g.Steps
+		}
+		if step := s.config.StepMillis; step > 0 && g.Gap > 0 {
+			rates[number] = min(rates[number], float64(step)/float64(g.Gap))
+			limits[number].Steps = max(limits[number].Steps, (g.Gap+step-1)/step)
+		}
+		limited = limited || limits[number].Steps > 0
+	}
+	if limited {
+		n.limits, n.rates = limits, rates
+		return
+	}
+	for i := range n.nodes {
+		n.nodes[i].Group = 0
+	}
+}
+
+// plain says that only the number of probes bounds how often nodes are probed.
+func (n *Snapshot) plain() bool { return n.limits == nil && !n.late && n.config.Budget == 0 }
+
+// bounds are those of the model, and Limited for schedules that are not plain.
+func (n *Snapshot) bounds(ctx context.Context) (b sim.Bounds, err error) {
+	if b, err = sim.BoundsOf(ctx, n.model, n.nodes, n.config.Probes); err != nil || n.model.Rewards() || n.plain() {
+		return b, err
+	}
+	demands := make([]scheduler.Demand, len(n.nodes))
+	c := float64(n.config.Probes)
+	for i := range n.nodes {
+		p := &n.nodes[i]
+		known := scheduler.Node{Params: *p, Estimate: p.Rate}
+		demands[i] = scheduler.Demand{Worth: known.Worth(), Price: 1, Group: int(p.Group), Deadline: p.Deadline}
+		if n.config.Budget > 0 {
+			demands[i].Worth, demands[i].Price, c = p.Weight*p.Rate, p.Cost, n.config.Budget
+		}
+	}
+	b.Limited, err = scheduler.LimitedBound(ctx, demands, n.rates, c)
+	return b, err
 }
 
 // SnapshotBytes is what a Snapshot and the work on it hold: two copies of the
@@ -135,8 +195,9 @@ type Cost struct {
 	Value   float64
 	Method  string
 	Steps   int64 // of the period, or that were measured; 0 for a formula
-	// LB1 is Theorem 1's bound, 0 for rewards. Bound is LB3, or RewardBound.
-	LB1, Bound float64
+	// LB1 is Theorem 1's bound, LB3 that of whole gaps; 0 for rewards. Bound is LB3,
+	// RewardBound, or LimitedBound where groups, deadlines or a budget are heeded.
+	LB1, LB3, Bound float64
 	// Ratio is Value/Bound: at least 1 for costs, at most 1 for rewards, except
 	// for the chance in what Simulate measures. 0 if the bound is 0: no node is
 	// ever probed.
@@ -165,7 +226,7 @@ const (
 // has to be simulated, about as many probes are measured at most as are given,
 // after as many at most that are not. It returns the error of ctx if that ends first.
 func (n *Snapshot) Cost(ctx context.Context, probes int64) (Cost, error) {
-	bounds, err := sim.BoundsOf(ctx, n.model, n.nodes, n.config.Probes)
+	bounds, err := n.bounds(ctx)
 	if err != nil {
 		return Cost{}, err
 	}
@@ -199,7 +260,7 @@ func (n *Snapshot) costSteps(probes int64) int64 {
 
 // exact is the cost by a formula or over a period, if there is one.
 func (n *Snapshot) exact() (c Cost, ok bool) {
-	if n.model.Rewards() || n.config.Explore > 0 {
+	if n.model.Rewards() || n.config.Explore > 0 || !n.plain() {
 		return c, false
 	}
 	if n.policy.Cost != nil {
@@ -234,14 +295,20 @@ func (n *Snapshot) simulated(ctx context.Context, p scheduler.PolicySpec, steps,
 		return Cost{}, err
 	}
 	trial := sim.Trial{Policy: p, Estimator: e, Window: n.config.Window, Model: n.model, Told: n.told(&p), Probes: n.config.Probes,
-		Explore: n.config.Explore, Items: sim.Poisson, Seed: seed, Steady: p.Memo <= 1 && est == "fixed", Warm: warm, Steps: steps}
+		Explore: n.config.Explore, Items: sim.Poisson, Seed: seed, Steady: p.Memo <= 1 && est == "fixed" && n.plain(), Warm: warm, Steps: steps}
+	if n.limits != nil {
+		trial.Limits = n.limits
+	}
+	if p.Ranks {
+		trial.Budget = n.config.Budget
+	}
 	out, err := trial.Run(ctx)
 	return Cost{Policy: p.Name, Value: out.Value, Method: BySimulation, Steps: steps}, err
 }
 
 // judged compares a cost with the bounds.
 func (n *Snapshot) judged(c Cost, b sim.Bounds) Cost {
-	c.Rewards, c.LB1, c.Bound, c.Counts = n.model.Rewards(), b.LB1, b.Best(), n.model.Counts()
+	c.Rewards, c.LB1, c.LB3, c.Bound, c.Counts = n.model.Rewards(), b.LB1, b.LB3+0, b.Best(), n.model.Counts()
 	if c.Bound > 0 {
 		c.Ratio = c.Value / c.Bound
 	}
@@ -326,7 +393,7 @@ func (n *Snapshot) Simulate(ctx context.Context, policies []scheduler.PolicySpec
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := sim.BoundsOf(ctx, n.model, n.nodes, n.config.Probes)
+	bounds, err := n.bounds(ctx)
 	if err != nil {
 		return nil, err
 	}

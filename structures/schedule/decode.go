@@ -126,6 +126,27 @@ func (s *Schedule) headFields(r *reader, c *Config) {
 	if mask>>headSure&1 != 0 {
 		s.table.Crowd.Sure = r.learnt()
 	}
+	if mask>>headByHost&1 != 0 {
+		c.ByHost = r.Uint(1) == 1
+	}
+	if mask>>headMissed&1 != 0 {
+		s.missed = r.Uint(math.MaxUint64)
+	}
+	if mask>>headWorst&1 != 0 {
+		s.worst = int64(r.Uint(2 * scheduler.MaxStep))
+	}
+	if mask>>headBudget&1 != 0 {
+		c.Budget = r.float()
+		s.purse.Budget = c.Budget
+	}
+	if mask>>headPurse&1 != 0 {
+		if s.purse.Left = r.float(); !(math.Abs(s.purse.Left) <= maxLearnt) {
+			r.Bad = true
+		}
+	}
+	if mask>>headPurseStep&1 != 0 {
+		s.purse.Step = int64(r.Uint(scheduler.MaxStep))
+	}
 	// One without the other would be divided by.
 	if k := s.table.Crowd; (k.Theta > 0) != (k.Sure > 0) || k.Theta > scheduler.MaxNats {
 		r.Bad = true
@@ -165,6 +186,7 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 	for slot := s.table.After(first); slot >= 0 && slot < first+scheduler.PageSize; slot = s.table.After(slot + 1) {
 		s.unseat(slot)
 	}
+	s.unseatGroups(int32(first))
 	if !s.seatPage(page, func(i int) int { return first + i }) {
 		return fmt.Errorf("schedule: page %d: %w", id, structures.ErrCorrupt)
 	}
@@ -175,6 +197,9 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 // error wraps structures.ErrCorrupt.
 func (s *Schedule) AppendPage(page []byte) error {
 	s.attached = false
+	if s.groups.renumbered == nil {
+		s.groups.renumbered = make(map[int32]int32)
+	}
 	if s.policyNum == 0 || !s.seatPage(page, func(int) int { return s.table.Len() }) {
 		return fmt.Errorf("schedule: page: %w", structures.ErrCorrupt)
 	}
@@ -184,13 +209,30 @@ func (s *Schedule) AppendPage(page []byte) error {
 // Adopt gives nodes the memos that the policy gives to new ones, which the pages
 // of another program may lack. They are part of what is stored: without them the
 // records that follow would mean another thing after each load.
-func (s *Schedule) Adopt() { s.ready() }
+func (s *Schedule) Adopt() {
+	s.groups.renumbered = nil
+	s.ready()
+}
+
+// Complete returns an error that wraps structures.ErrCorrupt if a node is of a group
+// that is not there. To be asked after the last page.
+func (s *Schedule) Complete() error {
+	if s.policyNum != 0 && !s.recount() {
+		return fmt.Errorf("schedule: no such group: %w", structures.ErrCorrupt)
+	}
+	return nil
+}
 
 // seatPage reads the nodes of a page and reports whether it is one. slotOf returns
 // the slot for a place in the page.
 func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 	r := reader{structures.Reader{B: page}}
+	s.groups.counted = false
 	used := r.fixed()
+	if used == 0 && s.version == versionSignals {
+		s.seatGroups(&r)
+		used = r.fixed()
+	}
 	for i := range scheduler.PageSize {
 		if used>>i&1 == 0 || r.Bad {
 			continue
@@ -199,6 +241,10 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		*n = scheduler.Node{}
 		name, l, paused := r.node(n, s.memo, s.version)
 		if _, twice := s.slots.find(name); twice || r.Bad || (s.check != nil && s.check(&n.Params) != nil) {
+			r.Bad = true
+			break
+		}
+		if n.Group = s.renumber(n.Group); int(n.Group) >= scheduler.MaxNodes {
 			r.Bad = true
 			break
 		}
@@ -212,6 +258,80 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		}
 	}
 	return r.whole()
+}
+
+// renumber is the number that a group of a page that is appended gets: the numbers of
+// another program may be few and great.
+func (s *Schedule) renumber(number int32) int32 {
+	if number == 0 || s.groups.renumbered == nil {
+		return number
+	}
+	got, ok := s.groups.renumbered[number]
+	if !ok {
+		got = int32(len(s.groups.renumbered) + 1)
+		s.groups.renumbered[number] = got
+	}
+	return got
+}
+
+// unseatGroups takes out the groups from a number on that are of its page.
+func (s *Schedule) unseatGroups(first int32) {
+	for i := range int32(scheduler.PageSize) {
+		if s.table.Groups.Of(first+i) != nil {
+			s.table.Groups.Remove(first + i)
+			s.groups.drop(first + i)
+		}
+	}
+}
+
+// seatGroups reads the groups of a page.
+func (s *Schedule) seatGroups(r *reader) {
+	first := int32(r.Uint(scheduler.MaxNodes/scheduler.PageSize-1)) * scheduler.PageSize
+	used := r.fixed()
+	if used == 0 || first == 0 && used&1 != 0 {
+		r.Bad = true // there is no group 0
+	}
+	for i := range int32(scheduler.PageSize) {
+		if used>>i&1 == 0 || r.Bad {
+			continue
+		}
+		name, g := r.group()
+		number := s.renumber(first + i)
+		if _, twice := s.groups.numbers[name]; twice || name == "" || s.table.Groups.Of(number) != nil || r.Bad {
+			r.Bad = true
+			return
+		}
+		s.groups.put(number, name)
+		s.table.Groups.Put(number, g)
+	}
+}
+
+func (r *reader) group() (name string, g scheduler.Group) {
+	name = string(r.Bytes(int(r.Uint(MaxName))))
+	mask := r.Uint(1<<groupEnd - 1)
+	var concurrency int64
+	for i, f := range [...]struct {
+		to   *int64
+		most uint64
+	}{
+		{&g.Gap, MaxMillis}, {&g.Rest, MaxMillis}, {&g.Steps, scheduler.MaxStep}, {&concurrency, math.MaxInt32},
+		{&g.Handed, maxTime + 1}, {&g.Ended, forever + 1}, {&g.Last, scheduler.MaxStep + 1}, {&g.Held, forever},
+	} {
+		if mask>>i&1 != 0 {
+			*f.to = int64(r.Uint(f.most))
+		}
+	}
+	g.Concurrency = int32(concurrency)
+	if mask>>groupTheta&1 != 0 {
+		g.Crowd.Theta = r.learnt()
+	}
+	if mask>>groupSure&1 != 0 {
+		g.Crowd.Sure = r.learnt()
+	}
+	if k := g.Crowd; (k.Theta > 0) != (k.Sure > 0) || k.Theta > scheduler.MaxNats {
+		r.Bad = true
+	}
+	return name, g
 }
 
 // node reads a node whose memo, if it has one, is of a given length. The name
@@ -250,6 +370,15 @@ func (r *reader) node(n *scheduler.Node, memo int, v byte) (name []byte, l lease
 	if mask>>fieldPaused&1 != 0 {
 		paused = int64(r.Uint(forever))
 	}
+	if mask>>fieldGroup&1 != 0 {
+		n.Group = int32(r.Uint(scheduler.MaxNodes - 1))
+	}
+	if mask>>fieldBefore&1 != 0 {
+		if n.Last -= int64(r.Uint(scheduler.MaxStep)); n.Last < -scheduler.MaxStep {
+			r.Bad = true
+		}
+	}
+	r.terms(mask, &n.Params)
 	return name, l, paused
 }
 
@@ -259,6 +388,19 @@ func (r *reader) shares(mask uint64, p *scheduler.Params) {
 		if mask>>(fieldPrecision+i)&1 != 0 {
 			*share = r.float()
 		}
+	}
+	if p.Check() != nil {
+		r.Bad = true
+	}
+}
+
+// terms reads the parameters after those of signals.
+func (r *reader) terms(mask uint64, p *scheduler.Params) {
+	if mask>>fieldDeadline&1 != 0 {
+		p.Deadline = int64(r.Uint(scheduler.MaxStep))
+	}
+	if mask>>fieldPriced&1 != 0 {
+		p.Priced = r.float()
 	}
 	if p.Check() != nil {
 		r.Bad = true

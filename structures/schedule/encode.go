@@ -25,12 +25,28 @@ import (
 // and after the memo a mask with bit k for field k, and those fields that are not 0:
 //
 //	0 quiet-ms    1 signals taken in     2 theta     3 sure (of scheduler.Crowd)
+//	4 groups by host (1)   5 deadlines missed   6 steps by which one was missed at most
+//	7 budget      8 purse   9 step of the purse
 //
 // A page: which of its 64 slots are used, and their nodes in order.
 //
 //	+----------------+------+------+-----
 //	| used (8 bytes) | node | node | ...
 //	+----------------+------+------+-----
+//
+// In version 2 the groups whose numbers are those of its slots come first, if there are
+// any: 8 bytes that are 0, their first number divided by 64, which of the numbers are
+// used, and the groups in order.
+//
+//	+-------------+------+----------------+-------+-----+----------------+------+-----
+//	| 0 (8 bytes) | page | used (8 bytes) | group | ... | used (8 bytes) | node | ...
+//	+-------------+------+----------------+-------+-----+----------------+------+-----
+//
+// A group: its name, and those fields that are not 0, told by a mask as those of a node.
+//
+//	0 gap-ms     1 rest-ms     2 steps    3 concurrency    4 handed at + 1
+//	5 ended at + 1             6 step of the last hand-out + 1
+//	7 held until (ms)          8 theta    9 sure
 //
 // A node: its name, and those fields that differ from their default, told by a
 // mask with bit k for field k.
@@ -49,6 +65,8 @@ import (
 //	17 precision  18 recall    19 nats       20 signals  21 heard
 //	22 listened   23 silent    24 sure       25 trust    26 handed out at (ms)
 //	27 nats, signals before the lease      28 end of the pause (ms)
+//	29 group                               30 born - last, if that is earlier
+//	31 deadline   32 priced (of scheduler.Params)
 //
 // Policy and estimator numbers are defined in package scheduler. All these
 // numbers are on disk and never change.
@@ -60,6 +78,12 @@ const (
 	headSignals
 	headTheta
 	headSure
+	headByHost
+	headMissed
+	headWorst
+	headBudget
+	headPurse
+	headPurseStep
 	headEnd
 )
 
@@ -93,6 +117,10 @@ const (
 	fieldHanded
 	fieldLeaseSignals
 	fieldPaused
+	fieldGroup
+	fieldBefore
+	fieldDeadline
+	fieldPriced
 	fieldEnd
 
 	fieldEnd1 = fieldMemo + 1 // of version
@@ -148,6 +176,11 @@ func (s *Schedule) AppendHead(dst []byte) []byte {
 func (s *Schedule) appendHeadFields(dst []byte) []byte {
 	fields := [headEnd]uint64{headQuiet: uint64(s.config.QuietMillis), headSignals: s.signals,
 		headTheta: floatBits(s.table.Crowd.Theta), headSure: floatBits(s.table.Crowd.Sure)}
+	if s.config.ByHost {
+		fields[headByHost] = 1
+	}
+	fields[headMissed], fields[headWorst] = s.missed, uint64(s.worst)
+	fields[headBudget], fields[headPurse], fields[headPurseStep] = floatBits(s.config.Budget), floatBits(s.purse.Left), uint64(s.purse.Step)
 	mask := uint64(0)
 	for i, v := range fields {
 		if v != 0 {
@@ -158,7 +191,7 @@ func (s *Schedule) appendHeadFields(dst []byte) []byte {
 	for i, v := range fields {
 		switch {
 		case v == 0:
-		case i == headTheta || i == headSure:
+		case headFloat(i):
 			dst = binary.LittleEndian.AppendUint64(dst, v)
 		default:
 			dst = binary.AppendUvarint(dst, v)
@@ -167,15 +200,19 @@ func (s *Schedule) appendHeadFields(dst []byte) []byte {
 	return dst
 }
 
+// headFloat says that a field of the head is a float.
+func headFloat(field int) bool {
+	return field == headTheta || field == headSure || field == headBudget || field == headPurse
+}
+
 // Pages visits the pages that changed since Clean, or all.
 func (s *Schedule) Pages(all bool, visit func(id uint64, page []byte)) {
 	var buf []byte
 	if all {
-		for slot := s.table.After(0); slot >= 0; {
-			id := slot / scheduler.PageSize
-			buf = s.appendPage(buf[:0], id)
-			visit(uint64(id), buf)
-			slot = s.table.After((id + 1) * scheduler.PageSize)
+		for id := s.pageAfter(0); id >= 0; id = s.pageAfter(id + 1) {
+			if buf = s.appendPage(buf[:0], id); len(buf) > 0 {
+				visit(uint64(id), buf)
+			}
 		}
 		return
 	}
@@ -194,9 +231,21 @@ func (s *Schedule) Pages(all bool, visit func(id uint64, page []byte)) {
 
 // Taint marks every page as changed.
 func (s *Schedule) Taint() {
-	for slot := s.table.After(0); slot >= 0; slot = s.table.After((slot/scheduler.PageSize + 1) * scheduler.PageSize) {
-		s.touch(slot)
+	for id := s.pageAfter(0); id >= 0; id = s.pageAfter(id + 1) {
+		s.touch(id * scheduler.PageSize)
 	}
+}
+
+// pageAfter is the first page from one on that may have nodes or groups, -1 if there
+// is none.
+func (s *Schedule) pageAfter(id int) int {
+	if id*scheduler.PageSize < len(s.groups.names) {
+		return id
+	}
+	if slot := s.table.After(id * scheduler.PageSize); slot >= 0 {
+		return slot / scheduler.PageSize
+	}
+	return -1
 }
 
 // Part visits up to n of the pages that changed since Clean, as Pages does,
@@ -226,13 +275,17 @@ func (s *Schedule) Clean() { clear(s.dirty) }
 // appendPage appends page id, or nothing if it has no nodes.
 func (s *Schedule) appendPage(dst []byte, id int) []byte {
 	first, used := id*scheduler.PageSize, uint64(0)
+	dst = s.appendGroups(dst, id)
 	at := len(dst)
+	if at > 0 {
+		dst = binary.LittleEndian.AppendUint64(dst, 0)
+	}
 	for i := range scheduler.PageSize {
 		var n scheduler.Node
 		if !s.table.Load(first+i, &n) {
 			continue
 		}
-		if used == 0 {
+		if used == 0 && at == 0 {
 			dst = binary.LittleEndian.AppendUint64(dst, 0)
 		}
 		used |= 1 << i
@@ -244,6 +297,59 @@ func (s *Schedule) appendPage(dst []byte, id int) []byte {
 	}
 	return dst
 }
+
+// appendGroups appends the groups of page id, and what says that there are some.
+func (s *Schedule) appendGroups(dst []byte, id int) []byte {
+	first, used, at := id*scheduler.PageSize, uint64(0), 0
+	for i := range scheduler.PageSize {
+		g := s.table.Groups.Of(int32(first + i))
+		if g == nil {
+			continue
+		}
+		if used == 0 {
+			dst = binary.LittleEndian.AppendUint64(dst, 0)
+			dst = binary.AppendUvarint(dst, uint64(id))
+			at = len(dst)
+			dst = binary.LittleEndian.AppendUint64(dst, 0)
+		}
+		used |= 1 << i
+		dst = appendGroup(dst, s.groups.names[first+i], g)
+	}
+	if used != 0 {
+		binary.LittleEndian.PutUint64(dst[at:], used)
+	}
+	return dst
+}
+
+func appendGroup(dst []byte, name string, g *scheduler.Group) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(name)))
+	dst = append(dst, name...)
+	var fields [10]uint64
+	for i, v := range [...]int64{g.Gap, g.Rest, g.Steps, int64(g.Concurrency), g.Handed, g.Ended, g.Last, g.Held} {
+		fields[i] = uint64(v)
+	}
+	fields[groupTheta], fields[groupSure] = floatBits(g.Crowd.Theta), floatBits(g.Crowd.Sure)
+	mask := uint64(0)
+	for i, v := range fields {
+		if v != 0 {
+			mask |= 1 << i
+		}
+	}
+	dst = binary.AppendUvarint(dst, mask)
+	for i, v := range fields {
+		switch {
+		case v == 0:
+		case i >= groupTheta:
+			dst = binary.LittleEndian.AppendUint64(dst, v)
+		default:
+			dst = binary.AppendUvarint(dst, v)
+		}
+	}
+	return dst
+}
+
+// The last fields of a group are floats.
+const groupTheta, groupSure, groupEnd = 8, 9, 10
 
 // paramsMask says which parameters differ from their default.
 func paramsMask(p *scheduler.Params) (mask uint64) {
@@ -260,7 +366,27 @@ func paramsMask(p *scheduler.Params) (mask uint64) {
 			mask |= 1 << (fieldPrecision + i)
 		}
 	}
+	if p.Deadline != 0 {
+		mask |= 1 << fieldDeadline
+	}
+	if p.Priced != 0 {
+		mask |= 1 << fieldPriced
+	}
 	return mask
+}
+
+// allParams are the fields of parameters.
+const allParams = 1<<fieldBorn - 1 | 1<<fieldPrecision | 1<<fieldRecall | 1<<fieldDeadline | 1<<fieldPriced
+
+// appendTerms appends the parameters after those of signals.
+func appendTerms(dst []byte, p *scheduler.Params) []byte {
+	if p.Deadline != 0 {
+		dst = binary.AppendUvarint(dst, uint64(p.Deadline))
+	}
+	if p.Priced != 0 {
+		dst = appendFloat(dst, p.Priced)
+	}
+	return dst
 }
 
 // shareFields are the fields 17 and 18.
@@ -289,7 +415,7 @@ func learntFields(n *scheduler.Node) [6]*float64 {
 // appendParams appends a mask and the parameters, as a node without the rest.
 func appendParams(dst []byte, p *scheduler.Params) []byte {
 	mask := paramsMask(p)
-	return appendShares(appendParamFields(binary.AppendUvarint(dst, mask), mask, p), p)
+	return appendTerms(appendShares(appendParamFields(binary.AppendUvarint(dst, mask), mask, p), p), p)
 }
 
 func appendShares(dst []byte, p *scheduler.Params) []byte {
@@ -340,7 +466,7 @@ func appendNode(dst []byte, name string, n *scheduler.Node, l lease, paused int6
 	dst = binary.AppendUvarint(dst, uint64(len(name)))
 	dst = append(dst, name...)
 	mask := paramsMask(&n.Params)
-	ints := [...]int64{n.Born, n.Last - n.Born, n.Probes}
+	ints := [...]int64{n.Born, max(0, n.Last-n.Born), n.Probes}
 	for i, v := range ints {
 		if v != 0 {
 			mask |= 1 << (fieldBorn + i)
@@ -360,6 +486,12 @@ func appendNode(dst []byte, name string, n *scheduler.Node, l lease, paused int6
 	mask |= signalsMask(n, l)
 	if paused != 0 {
 		mask |= 1 << fieldPaused
+	}
+	if n.Group != 0 {
+		mask |= 1 << fieldGroup
+	}
+	if n.Last < n.Born {
+		mask |= 1 << fieldBefore
 	}
 	dst = binary.AppendUvarint(dst, mask)
 	dst = appendParamFields(dst, mask, &n.Params)
@@ -384,7 +516,13 @@ func appendNode(dst []byte, name string, n *scheduler.Node, l lease, paused int6
 	if paused != 0 {
 		dst = binary.AppendUvarint(dst, uint64(paused))
 	}
-	return dst
+	if n.Group != 0 {
+		dst = binary.AppendUvarint(dst, uint64(n.Group))
+	}
+	if n.Last < n.Born {
+		dst = binary.AppendUvarint(dst, uint64(n.Born-n.Last))
+	}
+	return appendTerms(dst, &n.Params)
 }
 
 func signalsMask(n *scheduler.Node, l lease) (mask uint64) {

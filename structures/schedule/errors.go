@@ -24,6 +24,14 @@ var (
 	ErrStepMillis = errors.New("schedule: milliseconds per step are out of range")
 	// ErrExplore is returned when the exploring fraction is not in 0 to 1.
 	ErrExplore = errors.New("schedule: exploring fraction is out of range")
+	// ErrBudget is returned when a budget is not 0 or in scheduler.MinCost to
+	// scheduler.MaxNumber.
+	ErrBudget = errors.New("schedule: budget is out of range")
+	// ErrNoBudget is returned when a policy does not support budgets.
+	ErrNoBudget = errors.New("schedule: the policy does not support budgets")
+	// ErrPrice is returned when what a probe has cost is not in 0 to
+	// scheduler.MaxNumber.
+	ErrPrice = errors.New("schedule: cost of a probe is out of range")
 	// ErrQuiet is returned when the quiet time after a hand-out is not in 0 to
 	// MaxMillis.
 	ErrQuiet = errors.New("schedule: quiet milliseconds are out of range")
@@ -34,6 +42,11 @@ var (
 	// ErrWindow is returned when K is not greater than 0 and at most
 	// scheduler.MaxNumber.
 	ErrWindow = errors.New("schedule: window is out of range")
+	// ErrLimit is returned when a limit of a group is negative or beyond MaxMillis
+	// milliseconds, scheduler.MaxStep steps or 2^31-1 leases.
+	ErrLimit = errors.New("schedule: limit of a group is out of range")
+	// ErrNoGroup is returned when the schedule has no group of that name.
+	ErrNoGroup = errors.New("schedule: no such group")
 	// ErrName is returned when the name of a node is longer than MaxName.
 	ErrName = errors.New("schedule: node name is too long")
 	// ErrFull is returned by Add when there are scheduler.MaxNodes nodes.

@@ -16,7 +16,13 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 		return nil
 	}
 	s.ready()
-	s.expire(s.clock.at(nowMillis))
+	now := s.clock.at(nowMillis)
+	s.expire(now)
+	opens := int64(0)
+	if at := s.table.Groups.Opening(); at > 0 {
+		opens = at - now
+	}
+	deadlines, density := s.keeper.Deadlines()
 	kind := "step"
 	if s.config.StepMillis > 0 {
 		kind = "wall"
@@ -41,6 +47,15 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 		{"quiet-ms", s.config.QuietMillis},
 		{"signals", int64(s.signals)},
 		{"paused", int64(len(s.pauses.running))},
+		{"groups", int64(len(s.groups.numbers))},
+		{"open-in-ms", opens},
+		{"deadlines", int64(deadlines)},
+		{"density", density},
+		{"overdue", int64(s.keeper.Overdue(s.clock.next(now)))},
+		{"missed", int64(s.missed)},
+		{"worst", s.worst},
+		{"budget", s.config.Budget},
+		{"purse", s.purse.Left},
 	}
 }
 
@@ -84,6 +99,8 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 		{"signals", n.Signals.Count},
 		{"nats", n.Nats},
 		{"paused-ms", s.pauseLeft(slot, now)},
+		{"group", s.groupName(n.Group)},
+		{"deadline", n.Deadline},
 	}, nil
 }
 

@@ -117,8 +117,8 @@ func (l *leases) end(now int64) (slot int, ok bool) {
 }
 
 // settle forgets the leases that were over at a recorded time. Leases are in
-// over in order of their ends, as they were taken at growing times.
-func (l *leases) settle(now int64) {
+// over in order of their ends, as they were taken at growing times. It visits them.
+func (l *leases) settle(now int64, visit func(lease)) {
 	if len(l.over) == 0 {
 		return
 	}
@@ -128,6 +128,7 @@ func (l *leases) settle(now int64) {
 			break
 		}
 		if i >= 0 {
+			visit(l.list[i])
 			l.forget(i)
 		}
 		n++

@@ -36,7 +36,7 @@ func TestLeasesAreThoseOfAMap(t *testing.T) {
 				checkEnds(t, &l, model, seen)
 			default:
 				recorded = recorded + int64(rng.IntN(int(seen-recorded)+1))
-				l.settle(recorded)
+				l.settle(recorded, func(lease) {})
 				for slot, m := range model {
 					if m.over && m.until <= recorded {
 						delete(model, slot)

@@ -108,8 +108,8 @@ func (s *Schedule) pauseLeft(slot int, now int64) int64 {
 	return l.until - now
 }
 
-// Take leases those of the nodes that are free, neither leased nor paused, whatever
-// the policy says, and returns their places in nodes. The step stays the same, but
+// Take leases those of the nodes that are free, neither leased nor paused nor of a
+// closed group, whatever the policy says, and returns their places in nodes. The step stays the same, but
 // for the wall clock. With a lease of 0 the probes count as done. Errors:
 // ErrNotCreated, ErrCount, ErrLease, ErrSteps.
 func (s *Schedule) Take(ch *structures.Change, nodes [][]byte, leaseMillis, nowMillis int64) ([]int, error) {
@@ -133,12 +133,18 @@ func (s *Schedule) Take(ch *structures.Change, nodes [][]byte, leaseMillis, nowM
 	}
 	s.ready()
 	s.expire(now)
+	s.table.Groups.Open(s.policy, now, step)
+	s.table.Groups.Brief = leaseMillis == 0
+	rooms := s.table.Begin()
 	var places, slots []int
 	var list []byte
 	taken := make(map[int]bool, len(nodes))
 	for i, node := range nodes {
 		slot, ok := s.slots.find(node)
 		if !ok || s.table.Hidden(slot) || taken[slot] {
+			continue
+		}
+		if group := s.table.GroupOf(slot); s.table.Groups.Closed(group, now, step) || !rooms.Take(group) {
 			continue
 		}
 		taken[slot] = true

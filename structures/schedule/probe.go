@@ -39,7 +39,7 @@ func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis
 	if leaseMillis > MaxMillis {
 		return nil, ErrLease
 	}
-	now, step, err := s.choose(count, nowMillis, stats)
+	now, step, err := s.choose(count, nowMillis, leaseMillis, stats)
 	if err != nil {
 		return nil, err
 	}
@@ -63,21 +63,21 @@ func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis
 // nothing. The result is valid until the next call of Next or Peek. Errors:
 // ErrNotCreated, ErrCount, ErrSteps.
 func (s *Schedule) Peek(count int, nowMillis int64, stats Stats) ([]Pick, error) {
-	if _, _, err := s.choose(count, nowMillis, stats); err != nil {
+	if _, _, err := s.choose(count, nowMillis, s.config.LeaseMillis, stats); err != nil {
 		return nil, err
 	}
 	return s.picks, nil
 }
 
 // choose fills s.chosen and s.picks. It changes only what is derived.
-func (s *Schedule) choose(count int, nowMillis int64, stats Stats) (now, step int64, err error) {
+func (s *Schedule) choose(count int, nowMillis, leaseMillis int64, stats Stats) (now, step int64, err error) {
 	if s.policyNum == 0 {
 		return 0, 0, ErrNotCreated
 	}
-	if count == 0 {
+	if count == 0 && s.config.Budget == 0 {
 		count = s.config.Probes
 	}
-	if count < 1 || count > MaxCount {
+	if count < 0 || count > MaxCount {
 		return 0, 0, ErrCount
 	}
 	s.ready()
@@ -86,20 +86,15 @@ func (s *Schedule) choose(count int, nowMillis int64, stats Stats) (now, step in
 		return 0, 0, ErrSteps
 	}
 	s.expire(now)
-	// The generator is a function of seed and call: replay needs no draws,
-	// and Peek sees those that Next will.
-	s.pcg.Seed(s.config.Seed, s.calls)
-	explored := 0
-	if s.config.Explore > 0 {
-		for range count {
-			if s.draws.Float64() < s.config.Explore {
-				explored++
-			}
+	s.table.Groups.Open(s.policy, now, step)
+	s.table.Groups.Brief = leaseMillis == 0
+	if s.config.Budget > 0 {
+		if count == 0 {
+			count = MaxCount
 		}
-	}
-	s.chosen = s.policy.Pick(s.chosen[:0], step, count-explored, s.draws)
-	if explored > 0 {
-		s.chosen = scheduler.Explore(s.chosen, &s.table, explored, s.draws)
+		s.chosen = s.purse.Afford(&s.table, step, count, func(count int) []int { return s.pick(count, step) })
+	} else {
+		s.chosen = s.pick(count, step)
 	}
 	s.picks = s.picks[:0]
 	for _, slot := range s.chosen {
@@ -111,6 +106,25 @@ func (s *Schedule) choose(count int, nowMillis int64, stats Stats) (now, step in
 		s.picks = append(s.picks, p)
 	}
 	return now, step, nil
+}
+
+// pick chooses so many nodes, some of them by chance. The generator is a function of seed
+// and call: replay needs no draws, and Peek sees those that Next will.
+func (s *Schedule) pick(count int, step int64) []int {
+	s.pcg.Seed(s.config.Seed, s.calls)
+	explored := 0
+	if s.config.Explore > 0 {
+		for range count {
+			if s.draws.Float64() < s.config.Explore {
+				explored++
+			}
+		}
+	}
+	chosen := s.policy.Pick(s.chosen[:0], step, count-explored, s.draws)
+	if explored > 0 {
+		chosen = scheduler.Explore(chosen, &s.table, explored, s.draws)
+	}
+	return chosen
 }
 
 // hand applies a NEXT: its time, its step and its picks.
@@ -125,8 +139,15 @@ func (s *Schedule) give(now, step, leaseMillis int64, slots []int) {
 	s.setTime(now)
 	s.clock.step = step
 	s.handed += uint64(len(slots))
+	s.purse.Fill(step)
 	for _, slot := range slots {
 		s.unlease(slot)
+		s.table.Load(slot, &s.node)
+		s.purse.Pay(s.node.Cost)
+		if late := step - s.node.Last - s.node.Deadline; s.node.Deadline > 0 && late > 0 {
+			s.missed++
+			s.worst = max(s.worst, late)
+		}
 		if leaseMillis == 0 {
 			n := s.table.Node(slot)
 			n.Last = max(n.Last, step)
@@ -134,12 +155,15 @@ func (s *Schedule) give(now, step, leaseMillis int64, slots []int) {
 			n.Discard()
 			s.table.Store(slot, &n)
 		} else {
-			s.table.Load(slot, &s.node)
 			s.lease(slot, lease{until: now + leaseMillis, step: step, nats: s.node.Nats, heard: s.node.Signals.Count})
 		}
 		s.handedOut(slot, now)
 		s.policy.Touch(slot)
 		s.touch(slot)
+		if group := s.table.GroupOf(slot); group != 0 {
+			s.table.Groups.Give(s.policy, group, now, step, leaseMillis == 0)
+			s.touchGroup(group)
+		}
 	}
 }
 
@@ -203,6 +227,7 @@ func (s *Schedule) observe(slot int, items float64, now int64) {
 	scheduler.ObserveWhile(&s.table, s.policy, s.estimator, slot, items, l.step, l.nats, l.heard)
 	s.observed++
 	s.touch(slot)
+	s.touchGroup(s.table.GroupOf(slot)) // what it learnt
 }
 
 func (s *Schedule) fail(slot int, now int64) {

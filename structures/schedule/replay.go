@@ -24,13 +24,23 @@ const (
 	opResume  = 26 // slot, now
 	opTake    = 27 // now, step, lease-ms, slots
 	opAlter   = 28 // probes, lease-ms, explore, quiet-ms
+	opGroup   = 29 // slot, group, now
+	opLimit   = 30 // group, gap, rest, steps, concurrency, now
+	opHold    = 31 // group, end, now
+	opByHost  = 32 // 1
+	opPast    = 33 // slot, age + 1, probes + 1, items, now
+	opBudget  = 34 // budget
+	opPay     = 35 // slot, cost, now
+	opPolicy  = 36 // policy
+
+	opEnd = opPolicy // the highest
 )
 
 // Apply replays a recorded operation. It draws nothing and reads no clock. The
 // error wraps structures.ErrCorrupt or structures.ErrUnknownChange; the schedule
 // is unchanged then.
 func (s *Schedule) Apply(op byte, args *structures.Args) error {
-	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opAlter {
+	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opEnd {
 		return fmt.Errorf("schedule: operation %d on a schedule in the wrong state: %w", op, structures.ErrCorrupt)
 	}
 	err := structures.ErrUnknownChange
@@ -38,9 +48,9 @@ func (s *Schedule) Apply(op byte, args *structures.Args) error {
 	case opCreate:
 		err = s.applyCreate(args)
 	case opAdd:
-		err = s.applyAdd(args, fieldBorn)
+		err = s.applyAdd(args, 1<<fieldBorn-1)
 	case opPut:
-		err = s.applyAdd(args, fieldNats)
+		err = s.applyAdd(args, allParams)
 	case opSignal:
 		err = s.applySignal(args)
 	case opQuiet:
@@ -49,6 +59,22 @@ func (s *Schedule) Apply(op byte, args *structures.Args) error {
 		err = s.applyRemove(args)
 	case opAlter:
 		err = s.applyAlter(args)
+	case opGroup:
+		err = s.applyGroup(args)
+	case opLimit:
+		err = s.applyLimit(args)
+	case opHold:
+		err = s.applyHold(args)
+	case opBudget:
+		err = s.applyBudget(args)
+	case opPay:
+		err = s.applyPay(args)
+	case opPolicy:
+		err = s.applyPolicy(args)
+	case opPast:
+		err = s.applyPast(args)
+	case opByHost:
+		err = s.applyByHost(args)
 	case opPause:
 		err = s.applyPause(args)
 	case opResume:
@@ -90,17 +116,18 @@ func (s *Schedule) applyCreate(args *structures.Args) error {
 	return nil
 }
 
-// applyAdd adds a node whose parameters are fields below end.
-func (s *Schedule) applyAdd(args *structures.Args, end int) error {
+// applyAdd adds a node whose parameters are some of known.
+func (s *Schedule) applyAdd(args *structures.Args, known uint64) error {
 	node, now := args.Bytes(), args.Uint()
 	r := reader{structures.Reader{B: args.Bytes()}}
 	if err := args.Done(); err != nil {
 		return err
 	}
-	mask := r.Uint(1<<end - 1)
+	mask := r.Uint(known)
 	p := r.params(mask)
 	r.shares(mask, &p)
-	if r.done("parameters") != nil || now > maxTime || s.checkNode(node, &p) != nil {
+	r.terms(mask, &p)
+	if r.done("parameters") != nil || mask&^known != 0 || now > maxTime || s.checkNode(node, &p) != nil {
 		return structures.ErrCorrupt
 	}
 	s.add(node, p, int64(now))
@@ -158,6 +185,59 @@ func (s *Schedule) applyAlter(args *structures.Args) error {
 		return structures.ErrCorrupt
 	}
 	s.alter(next)
+	return nil
+}
+
+func (s *Schedule) applyGroup(args *structures.Args) error {
+	slot, err := s.slotOf(args.Uint())
+	group, now := args.Bytes(), args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if err != nil || len(group) > 0 && s.checkGroup(group) != nil || now > maxTime {
+		return structures.ErrCorrupt
+	}
+	s.setGroup(slot, string(group), int64(now))
+	return nil
+}
+
+func (s *Schedule) applyLimit(args *structures.Args) error {
+	group := args.Bytes()
+	gap, rest, steps, concurrency := args.Uint(), args.Uint(), args.Uint(), args.Uint()
+	now := args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if s.checkGroup(group) != nil || gap > MaxMillis || rest > MaxMillis || steps > scheduler.MaxStep ||
+		concurrency > math.MaxInt32 || now > maxTime {
+		return structures.ErrCorrupt
+	}
+	l := scheduler.Limits{Gap: int64(gap), Rest: int64(rest), Steps: int64(steps), Concurrency: int32(concurrency)}
+	s.limit(string(group), l, int64(now))
+	return nil
+}
+
+func (s *Schedule) applyHold(args *structures.Args) error {
+	group, until, now := args.Bytes(), args.Uint(), args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if s.checkGroup(group) != nil || until > forever || now > maxTime {
+		return structures.ErrCorrupt
+	}
+	s.hold(string(group), int64(until), int64(now))
+	return nil
+}
+
+func (s *Schedule) applyByHost(args *structures.Args) error {
+	on := args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if on != 1 {
+		return structures.ErrCorrupt
+	}
+	s.setByHost()
 	return nil
 }
 

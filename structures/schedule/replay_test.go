@@ -35,6 +35,10 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 			if _, err := s.Add(ch, name(), p, now); err != nil {
 				t.Fatal(err)
 			}
+		case k < 7 && rng.IntN(2) == 0:
+			if err := rearrange(s, ch, rng, name(), now); err != nil {
+				t.Fatal(err)
+			}
 		case k < 7:
 			if _, err := s.Signal(ch, name(), float64(rng.IntN(3)-1), int64(rng.IntN(50)), now); err != nil {
 				t.Fatal(err)
@@ -80,6 +84,30 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 		}
 		each()
 	}
+}
+
+// rearrange changes groups at random.
+func rearrange(s *Schedule, ch *structures.Change, rng *rand.Rand, node []byte, now int64) error {
+	group := fmt.Appendf(nil, "group-%d", rng.IntN(9))
+	number := func(n int64) *int64 {
+		v := rng.Int64N(2) * rng.Int64N(n)
+		return &v
+	}
+	switch rng.IntN(4) {
+	case 0:
+		return s.Limit(ch, group, number(60), number(60), number(4), nil, now)
+	case 1:
+		return s.Hold(ch, group, rng.Int64N(2)*rng.Int64N(200), now)
+	case 2:
+		return s.Limit(ch, group, nil, nil, nil, number(3), now)
+	}
+	if rng.IntN(4) == 0 {
+		group = nil
+	}
+	if err := s.SetGroup(ch, node, group, now); err != ErrNoNode {
+		return err
+	}
+	return nil
 }
 
 func replay(t testing.TB, s *Schedule, record []byte) {

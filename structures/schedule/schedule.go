@@ -19,8 +19,10 @@ type Schedule struct {
 	memo    int // length of a node's memo, if it has one
 	// needsArrival: see CheckAdd.
 	needsArrival bool
-	check        func(*scheduler.Params) error
-	estimator    scheduler.Estimator
+	// ranks: deadlines and budgets can be kept.
+	ranks     bool
+	check     func(*scheduler.Params) error
+	estimator scheduler.Estimator
 
 	clock    clock
 	calls    uint64 // NEXT calls so far; seeds the draws of the next one
@@ -28,15 +30,21 @@ type Schedule struct {
 	observed uint64
 	failed   uint64
 	signals  uint64 // taken in
+	missed   uint64 // deadlines
+	worst    int64  // steps by which one was missed at most
+
+	purse scheduler.Purse
 
 	table  scheduler.Table
 	names  names     // of the nodes in the table
 	slots  directory // of the names
 	leases leases
 	pauses leases // of nodes that are not to be handed out; their step is 0
+	groups groups
 
 	// Derived from the above when first needed, and never stored.
-	policy   scheduler.Policy
+	policy   scheduler.Policy // keeper
+	keeper   *scheduler.Keeper
 	attached bool
 	pcg      rand.PCG
 	draws    *rand.Rand
@@ -72,6 +80,16 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 			return err
 		}
 	}
+	if c.ByHost {
+		if err := ch.Permit(opByHost); err != nil {
+			return err
+		}
+	}
+	if c.Budget > 0 {
+		if err := ch.Permit(opBudget); err != nil {
+			return err
+		}
+	}
 	now := clampTime(nowMillis)
 	s.configure(c, p, e)
 	s.clock = clock{stepMillis: c.StepMillis, epoch: now, now: now, seen: now}
@@ -90,14 +108,25 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 		ch.Uint(uint64(c.QuietMillis))
 		s.setQuiet(c.QuietMillis)
 	}
+	if c.ByHost {
+		ch.Op(opByHost, 1)
+		ch.Uint(1)
+		s.setByHost()
+	}
+	if c.Budget > 0 {
+		ch.Op(opBudget, 1)
+		ch.Uint(floatBits(c.Budget))
+		s.setBudget(c.Budget)
+	}
 	return nil
 }
 
 func (s *Schedule) configure(c Config, p scheduler.PolicySpec, e scheduler.EstimatorSpec) {
 	c.Policy, c.Estimator = p.Name, e.Name
 	s.config, s.policyNum, s.estNum = c, p.Number, e.Number
-	s.check, s.memo, s.needsArrival = p.Check, p.Memo, p.Arrival
-	s.policy, s.estimator = p.New(), e.New(c.Window)
+	s.check, s.memo, s.needsArrival, s.ranks = p.Check, p.Memo, p.Arrival, p.Ranks
+	s.keeper, s.estimator = scheduler.Keep(p.New()), e.New(c.Window)
+	s.policy = s.keeper
 	s.attached = false
 	s.table.Probes = c.Probes
 }
@@ -172,6 +201,9 @@ func (s *Schedule) checkNode(node []byte, p *scheduler.Params) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
+	if p.Deadline > 0 && !s.ranks {
+		return scheduler.ErrNoDeadlines
+	}
 	if s.check != nil {
 		if err := s.check(p); err != nil {
 			return err
@@ -195,11 +227,13 @@ func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool
 	n := &s.node
 	if ok {
 		s.table.Load(slot, n)
+		p.Group = n.Group // SetGroup changes it
 		n.Params = p
 		s.estimator.Refresh(n)
 		s.table.Store(slot, n)
 	} else {
 		slot = s.table.Free()
+		p.Group = 0
 		*n = scheduler.NewNode(p, s.clock.born(now))
 		s.estimator.Refresh(n)
 		s.seat(slot, node, *n)
@@ -239,14 +273,20 @@ func (s *Schedule) Remove(ch *structures.Change, node []byte) bool {
 
 func (s *Schedule) remove(slot int) {
 	s.ready()
+	group := s.table.GroupOf(slot)
 	s.unseat(slot)
 	s.policy.Touch(slot)
 	s.touch(slot)
+	s.sweepGroup(group)
 }
 
 // unseat takes a node out of its slot.
 func (s *Schedule) unseat(slot int) {
+	ran, group := s.leases.runs(slot), s.table.GroupOf(slot)
 	s.leases.drop(slot)
+	if ran && s.attached {
+		s.table.Groups.Leave(s.policy, group)
+	}
 	s.pauses.drop(slot)
 	s.slots.remove(slot)
 	s.names.drop(slot)
@@ -266,6 +306,19 @@ func (s *Schedule) ready() {
 		s.attached = true
 		s.policy.Attach(&s.table)
 	}
+	if !s.groups.counted {
+		s.recount()
+	}
+}
+
+// recount counts the members and the leases of groups after loading.
+func (s *Schedule) recount() (whole bool) {
+	s.groups.counted = true
+	return s.table.Recount(s.policy, func(visit func(slot int)) {
+		for _, i := range s.leases.running {
+			visit(int(s.leases.list[i].slot))
+		}
+	})
 }
 
 // lease hides the node in a slot until a time.
@@ -275,10 +328,25 @@ func (s *Schedule) lease(slot int, l lease) {
 	s.leases.add(l)
 }
 
-// unlease ends the lease of the node in a slot, if it has one.
+// unlease ends the lease of the node in a slot, if it has one, at the recorded time.
 func (s *Schedule) unlease(slot int) {
-	if s.leases.drop(slot) {
-		s.show(slot)
+	ran := s.leases.runs(slot)
+	if !s.leases.drop(slot) {
+		return
+	}
+	s.show(slot)
+	if ran {
+		group := s.table.GroupOf(slot)
+		s.table.Groups.Back(s.policy, group, s.clock.now)
+		s.settle(group, s.clock.now)
+	}
+}
+
+// settle records when a lease of a group has ended.
+func (s *Schedule) settle(group int32, at int64) {
+	if group != 0 {
+		s.table.Groups.Settle(group, at)
+		s.touchGroup(group)
 	}
 }
 
@@ -297,9 +365,18 @@ func (s *Schedule) expire(now int64) {
 			}
 			s.show(slot)
 			s.policy.Touch(slot)
+			if held == &s.leases {
+				l, _ := held.of(slot)
+				s.table.Groups.Back(s.policy, s.table.GroupOf(slot), l.until)
+			}
 		}
-		held.settle(s.clock.now)
+		held.settle(s.clock.now, func(l lease) {
+			if held == &s.leases {
+				s.settle(s.table.GroupOf(int(l.slot)), l.until)
+			}
+		})
 	}
+	s.table.Groups.Open(s.policy, now, 0)
 }
 
 // touch marks the page of a slot as changed.
@@ -321,7 +398,7 @@ func (s *Schedule) Empty() bool { return false }
 // count what they have allocated. Before a loaded schedule is used first, the
 // structures of its policy are missing.
 func (s *Schedule) Size() int {
-	n := int(unsafe.Sizeof(*s)) + s.table.Bytes() + s.names.size() + s.slots.size() + s.leases.size() + s.pauses.size()
+	n := int(unsafe.Sizeof(*s)) + s.table.Bytes() + s.names.size() + s.slots.size() + s.leases.size() + s.pauses.size() + s.groups.size()
 	if s.policy != nil {
 		n += s.policy.Bytes()
 	}

@@ -32,7 +32,7 @@ func (s *Schedule) Signal(ch *structures.Change, node []byte, precision float64,
 	now := s.clock.at(nowMillis)
 	n := &s.node
 	s.table.Load(slot, n)
-	nats := n.SignalNats(&s.table.Crowd)
+	nats := n.SignalNats(s.table.CrowdOf(n.Group))
 	if precision != scheduler.Unknown {
 		nats = scheduler.NatsOf(precision)
 	}
@@ -65,7 +65,7 @@ func (s *Schedule) signal(slot int, nats float64, now int64) {
 	s.version = versionSignals
 	n := &s.node
 	s.table.Load(slot, n)
-	n.Hear(&s.table.Crowd, nats)
+	n.Hear(s.table.CrowdOf(n.Group), nats)
 	s.table.Store(slot, n)
 	if s.signals < math.MaxInt64 {
 		s.signals++
@@ -76,6 +76,11 @@ func (s *Schedule) signal(slot int, nats float64, now int64) {
 
 func (s *Schedule) setQuiet(millis int64) {
 	s.config.QuietMillis = millis
+	s.version = versionSignals
+}
+
+func (s *Schedule) setByHost() {
+	s.config.ByHost = true
 	s.version = versionSignals
 }
 
