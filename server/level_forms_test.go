@@ -33,7 +33,9 @@ var laterKinds = map[structures.Kind][]string{
 // laterForms are, for types that have come to say more, calls that need the later form. What they are about is there.
 var laterForms = map[structures.Kind][]string{
 	structures.KindSchedule: {"SCHED.SIGNAL {x}s a b", "SCHED.SIGNAL {x}s nosuch a PRECISION 0.5", "SCHED.PAUSE {x}s 1000 a", "SCHED.TAKE {x}s 1000 b", "SCHED.FAIL {x}s a RETRY 9",
-		"SCHED.ADD {x}s c RATE 1 d PRECISION 0.5", "SCHED.ADD {x}s c RECALL 0.5", "SCHED.ALTER {x}s PROBES 2", "SCHED.ALTER {x}s QUIET 9", "SCHED.CREATE {x}k POLICY index QUIET 9"},
+		"SCHED.ADD {x}s c RATE 1 d PRECISION 0.5", "SCHED.ADD {x}s c RECALL 0.5", "SCHED.ALTER {x}s PROBES 2", "SCHED.ALTER {x}s QUIET 9", "SCHED.CREATE {x}k POLICY index QUIET 9",
+		"SCHED.CREATE {x}k GROUPBY HOST", "SCHED.CREATE {x}k BUDGET 9", "SCHED.ADD {x}s c GROUP g", "SCHED.ADD {x}s c DEADLINE 5", "SCHED.ADD {x}s c AGE 5",
+		"SCHED.LIMIT {x}s g GAP 5", "SCHED.HOLD {x}s g 5", "SCHED.ALTER {x}s POLICY sqrtage", "SCHED.ALTER {x}s BUDGET 4", "SCHED.OBSERVE {x}s a 1 COST 2"},
 	structures.KindBloom: nil, // their heads are written in the form that the level has
 }
 

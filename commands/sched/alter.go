@@ -2,29 +2,41 @@ package sched
 
 import (
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/schedule"
 )
 
 func alterRows(change []commands.KeySpec) []commands.Command {
 	return []commands.Command{
 		{Name: "SCHED.ALTER", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: change,
-			Syntax: "key [PROBES probes] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds]", Since: "0.2.0",
-			Cost:    "O(1), and O(n) for the next SCHED.NEXT if PROBES changes",
-			Summary: "Changes numbers of a schedule, and keeps its nodes and what was learnt.", Run: alter},
+			Syntax: "key [POLICY policy] [PROBES probes] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds] [BUDGET cost]", Since: "0.2.0",
+			Cost:    "O(1), and O(n) if POLICY or PROBES changes",
+			Summary: "Changes the policy or numbers of a schedule, and keeps its nodes and what was learnt.", Run: alter},
 	}
 }
 
 // alteration is what a SCHED.ALTER changes; -1 stays as it is.
 type alteration struct {
 	probes, lease, quiet int64
-	explore              float64
+	explore, budget      float64
+	policy               string // "": stays
 }
 
 func readAlteration(a *commands.Args) alteration {
-	o := alteration{-1, -1, -1, -1}
+	o := alteration{-1, -1, -1, -1, -1, ""}
 	var once commands.Once
 	for a.More() {
 		switch once.Word(a) {
+		case "POLICY":
+			name := a.String()
+			spec, err := scheduler.PolicyNamed(name)
+			if err != nil {
+				a.Fail(errPolicy(name))
+			}
+			o.policy = spec.Name
+		case "BUDGET":
+			o.budget = readBudget(a)
 		case "PROBES":
 			o.probes = a.IntIn(1, schedule.MaxCount, errCount)
 		case "LEASE":
@@ -66,10 +78,50 @@ func alter(c *commands.Ctx) error {
 	if o.explore >= 0 {
 		cfg.Explore = o.explore
 	}
-	if err := s.Alter(ch, cfg); err != nil {
+	if err := o.apply(s, ch, cfg); err != nil {
 		return wireError(err)
 	}
 	c.Notify(commands.EventModule, "sched.alter", key)
 	c.Reply.OK()
 	return nil
+}
+
+// apply makes the changes, in an order in which each is possible if all are together.
+func (o *alteration) apply(s *schedule.Schedule, ch *structures.Change, cfg schedule.Config) error {
+	budget := func() error {
+		if o.budget < 0 {
+			return nil
+		}
+		return s.AlterBudget(ch, o.budget)
+	}
+	if o.policy != "" {
+		after := cfg.Budget
+		if o.budget >= 0 {
+			after = o.budget
+		}
+		if err := s.CheckPolicy(ch, o.policy, after); err != nil {
+			return err
+		}
+	} else if err := s.CheckBudget(ch, o.budget); err != nil {
+		return err
+	}
+	if o.budget == 0 {
+		if err := budget(); err != nil {
+			return err
+		}
+	}
+	if o.policy != "" {
+		if err := s.AlterPolicy(ch, o.policy); err != nil {
+			return err
+		}
+	}
+	if o.budget > 0 {
+		if err := budget(); err != nil {
+			return err
+		}
+	}
+	if o.probes < 0 && o.lease < 0 && o.explore < 0 && o.quiet < 0 {
+		return nil
+	}
+	return s.Alter(ch, cfg)
 }

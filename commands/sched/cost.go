@@ -36,7 +36,70 @@ func costRows(read []commands.KeySpec) []commands.Command {
 			Syntax: "key STEPS steps [SEED seed] [POLICY policy [policy ...]]", Since: "0.1.0",
 			Cost:    "O(n + steps log n) for n nodes and each policy, without blocking other commands",
 			Summary: "Simulates policies on the rates of a schedule and returns the cost or reward per step of each.", Run: simulate},
+		{Name: "SCHED.DUE", Arity: -4, Flags: commands.ReadOnly | commands.Blocking, Keys: read, Syntax: "key STEPS steps [COUNT count]", Since: "0.2.0",
+			Cost:    "O(n + calls log n) for n nodes, without blocking other commands",
+			Summary: "Returns the steps and the nodes of the next calls of SCHED.NEXT, if each probe finds what is expected and nothing else happens.", Run: due},
 	}
+}
+
+// maxDue bounds the nodes that a SCHED.DUE returns.
+const maxDue = 1 << 16
+
+func due(c *commands.Ctx) error {
+	key, calls, count := c.Args.Key(), int64(0), int64(0)
+	var once commands.Once
+	for c.Args.More() {
+		switch once.Word(&c.Args) {
+		case "STEPS":
+			calls = c.Args.IntIn(1, maxDue, errDue)
+		case "COUNT":
+			count = c.Args.IntIn(1, schedule.MaxCount, errCount)
+		default:
+			c.Args.Syntax()
+		}
+	}
+	if calls == 0 {
+		c.Args.Syntax()
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s, err := view(c, key)
+	if err != nil {
+		return err
+	}
+	switch cfg := s.Config(); {
+	case count == 0 && cfg.Budget > 0:
+		count = maxDue / calls
+	case count == 0:
+		count = int64(cfg.Probes)
+	}
+	if calls*count > maxDue {
+		return errDue
+	}
+	if c.InMulti && s.Len() > maxNodesMulti {
+		return errNodesMulti
+	}
+	if err := c.MayCompute(s.Size()); err != nil {
+		return err
+	}
+	p, err := s.Preview(c.Now)
+	if err != nil {
+		return wireError(err)
+	}
+	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
+		list, err := p.Due(ctx, int(calls), int(count))
+		return func(r *commands.Reply) {
+			r.Array(len(list))
+			for _, next := range list {
+				r.Array(1 + len(next.Nodes))
+				r.Int(next.Step)
+				for _, node := range next.Nodes {
+					r.BulkString(node)
+				}
+			}
+		}, wireError(err)
+	})
 }
 
 // snapshot copies a schedule, if the server has room for a computation.
@@ -83,7 +146,7 @@ func replyCost(r *commands.Reply, c schedule.Cost) {
 	if c.Rewards {
 		r.Map(7)
 	} else {
-		r.Map(8)
+		r.Map(9)
 	}
 	r.BulkString("policy")
 	r.BulkString(c.Policy)
@@ -97,7 +160,8 @@ func replyCost(r *commands.Reply, c schedule.Cost) {
 	} else {
 		figure("cost", c.Value)
 		figure("lb1", c.LB1)
-		figure("lb3", c.Bound)
+		figure("lb3", c.LB3)
+		figure("bound", c.Bound)
 	}
 	figure("ratio", c.Ratio)
 	r.BulkString("counts")

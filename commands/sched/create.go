@@ -15,10 +15,10 @@ func Group() commands.Group {
 	read, change := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}, []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}
 	return commands.Group{Name: "sched", Commands: append([]commands.Command{
 		{Name: "SCHED.CREATE", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Insert)},
-			Syntax: "key [POLICY policy] [PROBES probes] [ESTIMATOR estimator [K items]] [SEED seed] [CLOCK STEP|WALL milliseconds] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds]",
+			Syntax: "key [POLICY policy] [PROBES probes] [ESTIMATOR estimator [K items]] [SEED seed] [CLOCK STEP|WALL milliseconds] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds] [GROUPBY HOST] [BUDGET cost]",
 			Since:  "0.1.0", Cost: "O(1)", Summary: "Creates a schedule, which decides which of its nodes to probe next.", Run: create},
 		{Name: "SCHED.ADD", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
-			Syntax: "key node [RATE rate] [WEIGHT weight] [DECAY decay] [ARRIVAL rate] [COST cost] [MAXAGE steps] [PRECISION share] [RECALL share] [node ...]",
+			Syntax: "key node [RATE rate] [WEIGHT weight] [DECAY decay] [ARRIVAL rate] [COST cost] [MAXAGE steps] [PRECISION share] [RECALL share] [GROUP group] [DEADLINE steps] [AGE steps] [SEEN probes items] [node ...]",
 			Since:  "0.1.0", Cost: "O(log n) for each node",
 			Summary: "Adds nodes to a schedule, or changes the parameters of nodes.", Run: add},
 		{Name: "SCHED.REM", Arity: -3, Flags: commands.Write, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)}, Syntax: "key node [node ...]",
@@ -29,7 +29,7 @@ func Group() commands.Group {
 		{Name: "SCHED.PEEK", Arity: -2, Flags: commands.ReadOnly, Keys: read, Syntax: "key [COUNT count] [WITHSTATS]",
 			Since: "0.1.0", Cost: "O(log n) for each node returned",
 			Summary: "Returns what SCHED.NEXT would return, without changing anything.", Run: peek},
-		{Name: "SCHED.OBSERVE", Arity: -4, Flags: commands.Write, Keys: change, Syntax: "key node items [node items ...]",
+		{Name: "SCHED.OBSERVE", Arity: -4, Flags: commands.Write, Keys: change, Syntax: "key node items [COST cost] [node items [COST cost] ...]",
 			Since: "0.1.0", Cost: "O(log n) for each node",
 			Summary: "Records what the probes of nodes found and ends their leases. Nodes that are not leased are passed over, and returned.", Run: observe},
 		{Name: "SCHED.FAIL", Arity: -3, Flags: commands.Write, Keys: change, Syntax: "key node [RETRY milliseconds] [node ...]", Since: "0.1.0",
@@ -38,10 +38,10 @@ func Group() commands.Group {
 			Summary: "Returns the parameters and the state of a schedule.", Run: info},
 		{Name: "SCHED.NODE", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key node", Since: "0.1.0", Cost: "O(1)",
 			Summary: "Returns the parameters and the state of a node.", Run: nodeInfo},
-		{Name: "SCHED.NODES", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key cursor [MATCH pattern] [COUNT count] [LEASED] [PAUSED] [MINAGE steps] [WITH field [field ...]]",
+		{Name: "SCHED.NODES", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key cursor [MATCH pattern] [COUNT count] [GROUP group] [LEASED] [PAUSED] [OVERDUE] [MINAGE steps] [WITH field [field ...]]",
 			Since: "0.1.0", Cost: "O(1) for each call, O(n) for all n nodes",
 			Summary: "Iterates over the nodes of a schedule, those with a lease, a pause or an age if asked, and returns their names or fields of SCHED.NODE.", Run: scan},
-	}, slices.Concat(signalRows(change), pauseRows(change), alterRows(change), costRows(read))...)}
+	}, slices.Concat(signalRows(change), pauseRows(change), alterRows(change), groupRows(read, change), costRows(read))...)}
 }
 
 // wireError translates the errors of package schedule.
@@ -55,6 +55,8 @@ func wireError(err error) error {
 		return errLease
 	case errors.Is(err, schedule.ErrItems):
 		return errItems
+	case errors.Is(err, schedule.ErrNoGroup):
+		return errGroup
 	case errors.Is(err, schedule.ErrName):
 		return errName
 	case errors.Is(err, schedule.ErrFull):
@@ -65,6 +67,12 @@ func wireError(err error) error {
 		return errCount
 	case errors.Is(err, schedule.ErrWindow):
 		return errWindow
+	case errors.Is(err, schedule.ErrBudget):
+		return errBudget
+	case errors.Is(err, schedule.ErrNoBudget):
+		return errNoBudget
+	case errors.Is(err, scheduler.ErrNoDeadlines):
+		return errNoDeadline
 	case errors.Is(err, scheduler.ErrNumber):
 		return errNumber
 	case errors.Is(err, scheduler.ErrCost):
@@ -152,6 +160,12 @@ func readConfig(c *commands.Ctx) schedule.Config {
 			}
 		case "QUIET":
 			cfg.QuietMillis = a.IntIn(0, schedule.MaxMillis, errMillis)
+		case "BUDGET":
+			cfg.Budget = readBudget(a)
+		case "GROUPBY":
+			if cfg.ByHost = a.Is("HOST"); !cfg.ByHost {
+				a.Syntax()
+			}
 		default:
 			a.Syntax()
 		}
@@ -160,6 +174,15 @@ func readConfig(c *commands.Ctx) schedule.Config {
 		cfg.Seed = c.RandomSeed()
 	}
 	return cfg
+}
+
+// readBudget reads a budget; 0 is none.
+func readBudget(a *commands.Args) float64 {
+	b := a.Float() + 0
+	if !(b == 0 || b >= scheduler.MinCost && b <= scheduler.MaxNumber) {
+		a.Fail(errBudget)
+	}
+	return b
 }
 
 // readClock reads STEP, or WALL and the milliseconds of a step.

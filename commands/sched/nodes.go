@@ -17,8 +17,8 @@ import (
 // nodeOptions are the options of SCHED.ADD. The others are of commands about nodes
 // that vigil may have later.
 func nodeOptions() commands.Names {
-	return commands.Names{Options: []string{"RATE", "WEIGHT", "DECAY", "ARRIVAL", "COST", "MAXAGE", "PRECISION", "RECALL"},
-		Others: []string{"GROUP", "DEADLINE", "AGE", "SEEN"}, Bare: true}
+	return commands.Names{Options: []string{"RATE", "WEIGHT", "DECAY", "ARRIVAL", "COST", "MAXAGE", "PRECISION", "RECALL", "GROUP",
+		"DEADLINE", "AGE", "SEEN"}, Others: []string{"RETRY", "AGO"}, Bare: true}
 }
 
 // readNumber reads a parameter of a node.
@@ -39,13 +39,21 @@ func readShare(a *commands.Args) float64 {
 	return v
 }
 
+// entry is a node of SCHED.ADD.
+type entry struct {
+	node   []byte
+	params scheduler.Params
+	group  []byte // nil: not said
+	past   schedule.Past
+}
+
 // readNode reads a node of SCHED.ADD and the options after it, which change the
 // parameters that it has. s may be nil.
-func readNode(a *commands.Args, s *schedule.Schedule, names *commands.Names) (node []byte, p scheduler.Params) {
-	node = a.Bytes()
-	p = scheduler.DefaultParams()
+func readNode(a *commands.Args, s *schedule.Schedule, names *commands.Names) entry {
+	e := entry{node: a.Bytes(), params: scheduler.DefaultParams(), past: schedule.NoPast()}
+	p := &e.params
 	if s != nil {
-		p, _ = s.Params(node)
+		*p, _ = s.Params(e.node)
 	}
 	var once commands.Once
 	for names.Option(a.Peek()) {
@@ -59,16 +67,33 @@ func readNode(a *commands.Args, s *schedule.Schedule, names *commands.Names) (no
 		case "ARRIVAL":
 			p.Arrival = readNumber(a)
 		case "COST":
-			p.Cost = readNumber(a)
+			if p.Priced = 0; a.Is("-1") { // learnt from OBSERVE
+				p.Priced = 1
+			} else {
+				p.Cost = readNumber(a)
+			}
+		case "DEADLINE":
+			p.Deadline = a.IntIn(0, scheduler.MaxStep, errDeadline)
 		case "MAXAGE":
 			p.MaxAge = a.IntIn(0, scheduler.MaxStep, errMaxAge)
 		case "PRECISION":
 			p.Precision = readShare(a)
 		case "RECALL":
 			p.Recall = readShare(a)
+		case "GROUP":
+			if e.group = a.Bytes(); len(e.group) > schedule.MaxName {
+				a.Fail(errGroupName)
+			}
+		case "AGE":
+			e.past.Age = a.IntIn(0, scheduler.MaxStep, errMaxAge)
+		case "SEEN":
+			e.past.Probes, e.past.Items = a.IntIn(0, scheduler.MaxNumber, errSeen), a.Float()
+			if scheduler.CheckNumber(e.past.Items) != nil {
+				a.Fail(errSeen)
+			}
 		}
 	}
-	return node, p
+	return e
 }
 
 func add(c *commands.Ctx) error {
@@ -81,8 +106,8 @@ func add(c *commands.Ctx) error {
 	c.Args = begin
 	added := 0
 	for c.Args.More() {
-		node, p := readNode(&c.Args, s, &names)
-		created, err := s.Add(ch, node, p, c.Now)
+		e := readNode(&c.Args, s, &names)
+		created, err := e.add(c, s, ch)
 		if err != nil {
 			return wireError(err)
 		}
@@ -95,25 +120,54 @@ func add(c *commands.Ctx) error {
 	return nil
 }
 
+// groupIn is the group that a node is to be in, and whether it is given one.
+func (e *entry) groupIn(s *schedule.Schedule, created bool) ([]byte, bool) {
+	if e.group == nil && created && s.Config().ByHost {
+		host := schedule.HostOf(e.node)
+		return []byte(host), host != ""
+	}
+	return e.group, e.group != nil
+}
+
+func (e *entry) add(c *commands.Ctx, s *schedule.Schedule, ch *structures.Change) (created bool, err error) {
+	if created, err = s.Add(ch, e.node, e.params, c.Now); err != nil {
+		return created, err
+	}
+	if group, given := e.groupIn(s, created); given {
+		if err := s.SetGroup(ch, e.node, group, c.Now); err != nil {
+			return created, err
+		}
+	}
+	return created, s.SetPast(ch, e.node, e.past, c.Now)
+}
+
 // checkNodes reads the nodes of a SCHED.ADD and returns the first error that
 // they have: of the arguments, then err, which finding the schedule gave, then
 // of what the schedule says of a node.
 func checkNodes(a *commands.Args, s *schedule.Schedule, ch *structures.Change, names *commands.Names, err error) error {
-	added := 0
+	added, groups := 0, 0
 	names.First(a.Peek())
 	for first := true; a.More(); first = false {
 		if !first {
 			names.Refuse(a)
 		}
-		node, p := readNode(a, s, names)
+		e := readNode(a, s, names)
 		if err != nil || a.Err() != nil {
 			continue
 		}
-		if err = s.CheckAdd(ch, node, p); err != nil {
+		if err = s.CheckAdd(ch, e.node, e.params); err != nil {
 			continue
 		}
-		if _, old := s.Params(node); !old {
+		_, old := s.Params(e.node)
+		if !old {
 			added++
+		}
+		if group, given := e.groupIn(s, !old); given {
+			groups++
+			err = s.CheckGroup(ch, group, groups)
+		}
+		if err == nil {
+			err = s.CheckPast(ch, e.past)
 		}
 	}
 	if err := a.Done(); err != nil {
@@ -194,32 +248,62 @@ func replyLeased(c *commands.Ctx, event string, key []byte, ended int, late []st
 	}
 }
 
-func observe(c *commands.Ctx) error {
-	key, pairs := c.Args.Key(), c.Args.Rest()
-	for i := 2; i < len(pairs); i += 2 {
-		if commands.EqualFold(pairs[i], "COST") { // an option that vigil may have later
-			return commands.ErrUnknownOption(pairs[i])
-		}
+// found is a node of SCHED.OBSERVE.
+type found struct {
+	items, cost float64 // cost: -1 if it is not said
+}
+
+func readItems(a *commands.Args) float64 {
+	v, ok := commands.ParseFloat(a.Bytes())
+	if !ok || scheduler.CheckNumber(v) != nil {
+		a.Fail(errItems)
 	}
-	if len(pairs)%2 != 0 {
+	return v
+}
+
+// readFound reads nodes and what was found there. The first argument is a node whatever
+// it looks like.
+func readFound(a *commands.Args) (nodes [][]byte, list []found) {
+	for a.More() {
+		nodes = append(nodes, a.Bytes())
+		f := found{readItems(a), -1}
+		if a.Is("COST") {
+			if f.cost = a.Float(); scheduler.CheckNumber(f.cost) != nil {
+				a.Fail(errNumber)
+			}
+		}
+		list = append(list, f)
+	}
+	return nodes, list
+}
+
+func observe(c *commands.Ctx) error {
+	key := c.Args.Key()
+	if pairs := c.Args.Left(); pairs%2 != 0 {
 		return commands.ErrArity(c.Command)
 	}
-	for i := 1; i < len(pairs); i += 2 {
-		if v, ok := commands.ParseFloat(pairs[i]); !ok || scheduler.CheckNumber(v) != nil {
-			return errItems
-		}
+	nodes, list := readFound(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
 	}
 	s, ch, err := edit(c, key)
 	if err != nil {
 		return err
 	}
-	held, late, err := leased(s, pairs, 2, c.Now)
+	held, late, err := leased(s, nodes, 1, c.Now)
+	if err == nil && slices.ContainsFunc(held, func(i int) bool { return list[i].cost >= 0 }) {
+		err = schedule.MayPay(ch) // before the first of them is observed
+	}
 	if err != nil {
 		return err
 	}
 	for _, i := range held {
-		items, _ := commands.ParseFloat(pairs[i+1])
-		if err := s.Observe(ch, pairs[i], items, c.Now); err != nil {
+		if list[i].cost >= 0 {
+			if err := s.Pay(ch, nodes[i], list[i].cost, c.Now); err != nil {
+				return wireError(err)
+			}
+		}
+		if err := s.Observe(ch, nodes[i], list[i].items, c.Now); err != nil {
 			return wireError(err)
 		}
 	}

@@ -24,6 +24,8 @@ type selection struct {
 	count          int64
 	pattern        []byte
 	leased, paused bool
+	overdue        bool
+	group          []byte   // nil: any
 	minAge         int64    // -1: any
 	fields         []string // nil: names only
 }
@@ -31,7 +33,7 @@ type selection struct {
 // nodeFields are the fields that WITH knows: those of SCHED.NODE after the name.
 func nodeFields() []string {
 	return []string{"rate", "weight", "decay", "arrival", "cost", "max-age", "estimate", "age", "index", "probes", "items", "lease-ms",
-		"precision", "recall", "signals", "nats", "paused-ms"}
+		"precision", "recall", "signals", "nats", "paused-ms", "group", "deadline"}
 }
 
 func readSelection(a *commands.Args) selection {
@@ -49,6 +51,10 @@ func readSelection(a *commands.Args) selection {
 			o.leased = true
 		case "PAUSED":
 			o.paused = true
+		case "OVERDUE":
+			o.overdue = true
+		case "GROUP":
+			o.group = append([]byte{}, a.Bytes()...)
 		case "MINAGE":
 			o.minAge = a.IntIn(0, scheduler.MaxStep, errMaxAge)
 		case "WITH":
@@ -65,6 +71,9 @@ func readFields(a *commands.Args) (fields []string) {
 	known := nodeFields()
 	for first := true; first || a.More(); first = false {
 		name := strings.ToLower(a.String())
+		if name == "paused" { // as the filter is called
+			name = "paused-ms"
+		}
 		switch {
 		case a.Err() != nil:
 			return fields
@@ -79,11 +88,19 @@ func readFields(a *commands.Args) (fields []string) {
 }
 
 // names says that a node's name is all that is looked at.
-func (o *selection) names() bool { return !o.leased && !o.paused && o.minAge < 0 && o.fields == nil }
+func (o *selection) names() bool {
+	return !o.leased && !o.paused && !o.overdue && o.group == nil && o.minAge < 0 && o.fields == nil
+}
 
 // takes says whether a node with these fields is asked for.
 func (o *selection) takes(fields map[string]any) bool {
 	left, paused, age := fields["lease-ms"].(int64), fields["paused-ms"].(int64), fields["age"].(int64)
+	if deadline := fields["deadline"].(int64); o.overdue && (deadline == 0 || age <= deadline) {
+		return false
+	}
+	if o.group != nil && fields["group"].(string) != string(o.group) {
+		return false
+	}
 	return (!o.leased || left > 0) && (!o.paused || paused != 0) && age >= o.minAge
 }
 

@@ -54,7 +54,9 @@ func TestFailedScheduleCommandsRecordNothing(t *testing.T) {
 	r.Call("SCHED.NEXT", "s", "COUNT", "2")
 	before := r.Journal()
 	for _, call := range []string{
-		"SCHED.CREATE s", "SCHED.ADD s c d COST 0", "SCHED.OBSERVE s c 1 d 1", "SCHED.OBSERVE s a 1 a 1", "SCHED.OBSERVE s a 1 COST 2",
+		"SCHED.CREATE s", "SCHED.ADD s c d COST 0", "SCHED.OBSERVE s c 1 d 1", "SCHED.OBSERVE s a 1 a 1", "SCHED.OBSERVE s a 1 COST -2",
+		"SCHED.LIMIT s g GAP -1", "SCHED.HOLD s g -1", "SCHED.ADD s c DEADLINE 5 d DEADLINE -1", "SCHED.ADD s c GROUP g d AGE -1", "SCHED.ALTER s POLICY memoryless BUDGET 5",
+		"SCHED.ALTER s PROBES 2 POLICY none", "SCHED.DUE s STEPS 3", "SCHED.GROUP s g", "SCHED.GROUPS s 0",
 		"SCHED.ADD s c PRIORITY 5", "SCHED.FAIL s c d", "SCHED.FAIL s a RETRY 0", "SCHED.PAUSE s 5 c", "SCHED.PAUSE s -1 a", "SCHED.RESUME s a", "SCHED.TAKE s 5 a c", "SCHED.SIGNAL s c", "SCHED.SIGNAL s a AGO -1", "SCHED.FAIL s b b", "SCHED.NEXT s COUNT 0", "SCHED.PEEK s", "SCHED.INFO s", "SCHED.REM s c",
 	} {
 		r.Call(strings.Fields(call)...)

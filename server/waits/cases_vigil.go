@@ -1,5 +1,7 @@
 package waits
 
+import "strconv"
+
 // The commands of Redis have their cases in the other files; here are those of
 // schedules and of placement maps.
 
@@ -21,11 +23,20 @@ var schedCases = []Case{
 	{Command: "SCHED.NODES", What: "nodes", Before: aSchedule, Call: call("SCHED.NODES", Key, "0", "COUNT", "1000000000")},
 	{Command: "SCHED.NODES", What: "fields", Before: aSchedule, Call: call("SCHED.NODES", Key, "0", "COUNT", "1000000000", "WITH", "age", "index")},
 	{Command: "SCHED.COST", What: "nodes", Before: aSchedule, Call: call("SCHED.COST", Key)},
+	{Command: "SCHED.DUE", What: "nodes", Before: aSchedule, Call: call("SCHED.DUE", Key, "STEPS", "100")},
+	{Command: "SCHED.LIMIT", What: "nodes", Before: aSchedule, Call: call("SCHED.LIMIT", Key, "g", "GAP", "5")},
+	{Command: "SCHED.HOLD", What: "nodes", Before: aSchedule, Call: call("SCHED.HOLD", Key, "g", "5")},
+	{Command: "SCHED.GROUP", What: "groups", Before: someGroups, Call: nth("SCHED.GROUP", Key, "g1")},
+	{Command: "SCHED.GROUPS", What: "groups", Before: someGroups, Call: call("SCHED.GROUPS", Key, "0", "COUNT", "1000000000")},
 	{Command: "SCHED.SIMULATE", What: "nodes", Before: aSchedule, Call: call("SCHED.SIMULATE", Key, "STEPS", "1000")},
 }
 
 // leased hands out all nodes that a schedule can have, as many as one call may ask for.
 var leased = upTo(maxProbes, then(aSchedule, nth("SCHED.NEXT", Key, "COUNT", "#")))
+
+// someGroups makes a schedule of as many groups as nodes.
+var someGroups = then(call("SCHED.CREATE", Key, "POLICY", "index", "GROUPBY", "HOST"),
+	built(1, func(c *Client, i int) { c.Arg("http://g" + strconv.Itoa(i)) }, "SCHED.ADD", Key))
 
 var observe = many(2, unit, []string{"SCHED.OBSERVE", Key})
 
