@@ -41,6 +41,21 @@ func TestOperationsBeyondTheLimitAreRefused(t *testing.T) {
 			_, err := s.Take(ch, [][]byte{[]byte("a")}, 9, 5)
 			return err
 		},
+		opGroup: func(s *Schedule, ch *structures.Change) error { return s.SetGroup(ch, []byte("a"), []byte("g"), 5) },
+		opLimit: func(s *Schedule, ch *structures.Change) error {
+			return s.Limit(ch, []byte("g"), nil, nil, nil, nil, 5)
+		},
+		opHold: func(s *Schedule, ch *structures.Change) error { return s.Hold(ch, []byte("g"), 9, 5) },
+		opPast: func(s *Schedule, ch *structures.Change) error {
+			return s.SetPast(ch, []byte("a"), Past{Age: 3, Probes: -1}, 5)
+		},
+		opBudget: func(s *Schedule, ch *structures.Change) error { return s.AlterBudget(ch, 3) },
+		opPolicy: func(s *Schedule, ch *structures.Change) error { return s.AlterPolicy(ch, "sqrtage") },
+		opByHost: func(_ *Schedule, ch *structures.Change) error {
+			c := DefaultConfig()
+			c.ByHost = true
+			return New(testKey).Create(ch, c, 5)
+		},
 		opAlter: func(s *Schedule, ch *structures.Change) error { return s.Alter(ch, s.Config()) },
 		opResume: func(s *Schedule, ch *structures.Change) error {
 			_, err := s.Resume(ch, []byte("paused"), 5)

@@ -25,6 +25,9 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 		switch k := rng.IntN(20); {
 		case k < 6:
 			p := scheduler.DefaultParams()
+			if s.ranks && rng.IntN(3) == 0 {
+				p.Deadline = 1 + rng.Int64N(300)
+			}
 			p.Decay = .01 + rng.Float64()
 			if rng.IntN(3) == 0 {
 				p.Precision, p.Recall = rng.Float64(), rng.Float64()
@@ -93,7 +96,12 @@ func rearrange(s *Schedule, ch *structures.Change, rng *rand.Rand, node []byte, 
 		v := rng.Int64N(2) * rng.Int64N(n)
 		return &v
 	}
-	switch rng.IntN(4) {
+	switch rng.IntN(5) {
+	case 4:
+		if err := s.SetPast(ch, node, Past{Age: rng.Int64N(90) - 1, Probes: rng.Int64N(9) - 1, Items: rng.Float64()}, now); err != ErrNoNode {
+			return err
+		}
+		return nil
 	case 0:
 		return s.Limit(ch, group, number(60), number(60), number(4), nil, now)
 	case 1:
