@@ -46,7 +46,7 @@ func (p *page) known(dst []Params) []Params {
 // Clone is a copy of a table, without what groups derive: Recount makes it.
 func (t *Table) Clone() Table {
 	c := Table{pages: make([]*page, len(t.pages)), holes: slices.Clone(t.holes), slots: t.slots, live: t.live, bytes: t.bytes,
-		Memo: slices.Clone(t.Memo), Crowd: t.Crowd, Probes: t.Probes}
+		Memo: slices.Clone(t.Memo), Crowd: t.Crowd, Probes: t.Probes, Price: t.Price}
 	for i, p := range t.pages {
 		if p != nil {
 			q := *p

@@ -101,6 +101,7 @@ func Policies() []PolicySpec {
 		cyclicPolicy,
 		thompsonPolicy,
 		lspePolicy,
+		lagrangePolicy,
 	}
 }
 

@@ -30,7 +30,9 @@ type Table struct {
 	Crowd Crowd
 	// Groups are those of the nodes.
 	Groups Groups
-	rooms  Rooms // of the Pick under way
+	// Price is v of the policy lagrange. Zero: it is learnt.
+	Price float64
+	rooms Rooms // of the Pick under way
 	// Probes is c, the probes a step that the schedule is configured for, for
 	// policies that plan ahead. Zero: 1. Who changes it attaches the policy anew.
 	Probes int

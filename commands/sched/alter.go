@@ -10,7 +10,7 @@ import (
 func alterRows(change []commands.KeySpec) []commands.Command {
 	return []commands.Command{
 		{Name: "SCHED.ALTER", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: change,
-			Syntax: "key [POLICY policy] [PROBES probes] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds] [BUDGET cost]", Since: "0.2.0",
+			Syntax: "key [POLICY policy] [PROBES probes] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds] [BUDGET cost] [PRICE price]", Since: "0.2.0",
 			Cost:    "O(1), and O(n) if POLICY or PROBES changes",
 			Summary: "Changes the policy or numbers of a schedule, and keeps its nodes and what was learnt.", Run: alter},
 	}
@@ -19,12 +19,13 @@ func alterRows(change []commands.KeySpec) []commands.Command {
 // alteration is what a SCHED.ALTER changes; -1 stays as it is.
 type alteration struct {
 	probes, lease, quiet int64
-	explore, budget      float64
+	explore              float64
+	budget, price        float64
 	policy               string // "": stays
 }
 
 func readAlteration(a *commands.Args) alteration {
-	o := alteration{-1, -1, -1, -1, -1, ""}
+	o := alteration{-1, -1, -1, -1, -1, -1, ""}
 	var once commands.Once
 	for a.More() {
 		switch once.Word(a) {
@@ -37,6 +38,8 @@ func readAlteration(a *commands.Args) alteration {
 			o.policy = spec.Name
 		case "BUDGET":
 			o.budget = readBudget(a)
+		case "PRICE":
+			o.price = readPrice(a)
 		case "PROBES":
 			o.probes = a.IntIn(1, schedule.MaxCount, errCount)
 		case "LEASE":
@@ -104,6 +107,11 @@ func (o *alteration) apply(s *schedule.Schedule, ch *structures.Change, cfg sche
 		}
 	} else if err := s.CheckBudget(ch, o.budget); err != nil {
 		return err
+	}
+	if o.price >= 0 {
+		if err := s.AlterPrice(ch, o.price); err != nil {
+			return err
+		}
 	}
 	if o.budget == 0 {
 		if err := budget(); err != nil {

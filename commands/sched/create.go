@@ -15,7 +15,7 @@ func Group() commands.Group {
 	read, change := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}, []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}
 	return commands.Group{Name: "sched", Commands: append([]commands.Command{
 		{Name: "SCHED.CREATE", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Insert)},
-			Syntax: "key [POLICY policy] [PROBES probes] [ESTIMATOR estimator [K items]] [SEED seed] [CLOCK STEP|WALL milliseconds] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds] [GROUPBY HOST] [BUDGET cost]",
+			Syntax: "key [POLICY policy] [PROBES probes] [ESTIMATOR estimator [K items]] [SEED seed] [CLOCK STEP|WALL milliseconds] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds] [GROUPBY HOST] [BUDGET cost] [PRICE price]",
 			Since:  "0.1.0", Cost: "O(1)", Summary: "Creates a schedule, which decides which of its nodes to probe next.", Run: create},
 		{Name: "SCHED.ADD", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key node [RATE rate] [WEIGHT weight] [DECAY decay] [ARRIVAL rate] [COST cost] [MAXAGE steps] [PRECISION share] [RECALL share] [GROUP group] [DEADLINE steps] [AGE steps] [SEEN probes items] [node ...]",
@@ -162,6 +162,8 @@ func readConfig(c *commands.Ctx) schedule.Config {
 			cfg.QuietMillis = a.IntIn(0, schedule.MaxMillis, errMillis)
 		case "BUDGET":
 			cfg.Budget = readBudget(a)
+		case "PRICE":
+			cfg.Price = readPrice(a)
 		case "GROUPBY":
 			if cfg.ByHost = a.Is("HOST"); !cfg.ByHost {
 				a.Syntax()
@@ -183,6 +185,15 @@ func readBudget(a *commands.Args) float64 {
 		a.Fail(errBudget)
 	}
 	return b
+}
+
+// readPrice reads a price of probes; 0: it is learnt.
+func readPrice(a *commands.Args) float64 {
+	v := a.Float() + 0
+	if !(v == 0 || v >= 1e-100 && v <= scheduler.MaxNumber) {
+		a.Fail(errPrice)
+	}
+	return v
 }
 
 // readClock reads STEP, or WALL and the milliseconds of a step.

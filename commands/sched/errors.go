@@ -18,6 +18,7 @@ const (
 	errDue        = commands.WireError("ERR STEPS times the number of nodes must be from 1 to 65536")
 	errDeadline   = commands.WireError("ERR deadline is out of range")
 	errNoDeadline = commands.WireError("ERR the policy does not support DEADLINE")
+	errPrice      = commands.WireError("ERR price must be 0, or up to 1e15")
 	errBudget     = commands.WireError("ERR budget must be 0, or from 1e-15 to 1e15")
 	errNoBudget   = commands.WireError("ERR the policy does not support BUDGET")
 	errGroup      = commands.WireError("ERR no such group")

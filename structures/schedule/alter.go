@@ -175,3 +175,45 @@ func (s *Schedule) applyPolicy(args *structures.Args) error {
 	s.setPolicy(&p)
 	return nil
 }
+
+// AlterPrice changes the price of probes; 0: it is learnt. Errors: ErrNotCreated,
+// ErrPriceOf.
+func (s *Schedule) AlterPrice(ch *structures.Change, price float64) error {
+	if err := s.CheckPrice(ch, price); err != nil {
+		return err
+	}
+	ch.Op(opPrice, 1)
+	ch.Uint(floatBits(price + 0))
+	s.setPrice(price + 0)
+	return nil
+}
+
+// CheckPrice returns the error that AlterPrice would.
+func (s *Schedule) CheckPrice(ch *structures.Change, price float64) error {
+	next := s.config
+	switch next.Price = price + 0; {
+	case s.policyNum == 0:
+		return ErrNotCreated
+	case next.checkNumbers() != nil:
+		return ErrPriceOf
+	}
+	return ch.Permit(opPrice)
+}
+
+func (s *Schedule) setPrice(price float64) {
+	s.config.Price, s.table.Price = price, price
+	s.version = versionSignals
+}
+
+func (s *Schedule) applyPrice(args *structures.Args) error {
+	price := math.Float64frombits(args.Uint())
+	if err := args.Done(); err != nil {
+		return err
+	}
+	next := s.config
+	if next.Price = price; next.checkNumbers() != nil {
+		return structures.ErrCorrupt
+	}
+	s.setPrice(price)
+	return nil
+}

@@ -41,6 +41,9 @@ type Config struct {
 	// nodes. Zero: Probes are counted. With it Next without a count hands out nodes
 	// while something is left.
 	Budget float64
+	// Price is the price of a probe that the policy lagrange goes by. Zero: it is
+	// learnt.
+	Price float64
 }
 
 // DefaultConfig is the default configuration of a schedule.
@@ -90,6 +93,8 @@ func (c *Config) checkNumbers() error {
 		return ErrExplore
 	case c.Budget != 0 && !(c.Budget >= scheduler.MinCost && c.Budget <= scheduler.MaxNumber):
 		return ErrBudget
+	case c.Price != 0 && !(c.Price >= minParam && c.Price <= scheduler.MaxNumber):
+		return ErrPriceOf
 	case c.QuietMillis < 0 || c.QuietMillis > MaxMillis:
 		return ErrQuiet
 	}

@@ -147,6 +147,9 @@ func (s *Schedule) headFields(r *reader, c *Config) {
 	if mask>>headPurseStep&1 != 0 {
 		s.purse.Step = int64(r.Uint(scheduler.MaxStep))
 	}
+	if mask>>headPrice&1 != 0 {
+		c.Price = r.float()
+	}
 	// One without the other would be divided by.
 	if k := s.table.Crowd; (k.Theta > 0) != (k.Sure > 0) || k.Theta > scheduler.MaxNats {
 		r.Bad = true

@@ -26,7 +26,7 @@ import (
 //
 //	0 quiet-ms    1 signals taken in     2 theta     3 sure (of scheduler.Crowd)
 //	4 groups by host (1)   5 deadlines missed   6 steps by which one was missed at most
-//	7 budget      8 purse   9 step of the purse
+//	7 budget      8 purse   9 step of the purse         10 price of probes
 //
 // A page: which of its 64 slots are used, and their nodes in order.
 //
@@ -84,6 +84,7 @@ const (
 	headBudget
 	headPurse
 	headPurseStep
+	headPrice
 	headEnd
 )
 
@@ -181,6 +182,7 @@ func (s *Schedule) appendHeadFields(dst []byte) []byte {
 	}
 	fields[headMissed], fields[headWorst] = s.missed, uint64(s.worst)
 	fields[headBudget], fields[headPurse], fields[headPurseStep] = floatBits(s.config.Budget), floatBits(s.purse.Left), uint64(s.purse.Step)
+	fields[headPrice] = floatBits(s.config.Price)
 	mask := uint64(0)
 	for i, v := range fields {
 		if v != 0 {
@@ -202,7 +204,7 @@ func (s *Schedule) appendHeadFields(dst []byte) []byte {
 
 // headFloat says that a field of the head is a float.
 func headFloat(field int) bool {
-	return field == headTheta || field == headSure || field == headBudget || field == headPurse
+	return field == headTheta || field == headSure || field == headBudget || field == headPurse || field == headPrice
 }
 
 // Pages visits the pages that changed since Clean, or all.

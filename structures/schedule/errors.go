@@ -29,6 +29,9 @@ var (
 	ErrBudget = errors.New("schedule: budget is out of range")
 	// ErrNoBudget is returned when a policy does not support budgets.
 	ErrNoBudget = errors.New("schedule: the policy does not support budgets")
+	// ErrPriceOf is returned when the price of probes is not 0 or in 1e-100 to
+	// scheduler.MaxNumber.
+	ErrPriceOf = errors.New("schedule: price of probes is out of range")
 	// ErrPrice is returned when what a probe has cost is not in 0 to
 	// scheduler.MaxNumber.
 	ErrPrice = errors.New("schedule: cost of a probe is out of range")

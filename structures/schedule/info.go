@@ -56,6 +56,7 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 		{"worst", s.worst},
 		{"budget", s.config.Budget},
 		{"purse", s.purse.Left},
+		{"price", s.config.Price},
 	}
 }
 

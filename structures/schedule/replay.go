@@ -32,8 +32,9 @@ const (
 	opBudget  = 34 // budget
 	opPay     = 35 // slot, cost, now
 	opPolicy  = 36 // policy
+	opPrice   = 37 // price
 
-	opEnd = opPolicy // the highest
+	opEnd = opPrice // the highest
 )
 
 // Apply replays a recorded operation. It draws nothing and reads no clock. The
@@ -65,6 +66,8 @@ func (s *Schedule) Apply(op byte, args *structures.Args) error {
 		err = s.applyLimit(args)
 	case opHold:
 		err = s.applyHold(args)
+	case opPrice:
+		err = s.applyPrice(args)
 	case opBudget:
 		err = s.applyBudget(args)
 	case opPay:

@@ -90,6 +90,11 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 			return err
 		}
 	}
+	if c.Price > 0 {
+		if err := ch.Permit(opPrice); err != nil {
+			return err
+		}
+	}
 	now := clampTime(nowMillis)
 	s.configure(c, p, e)
 	s.clock = clock{stepMillis: c.StepMillis, epoch: now, now: now, seen: now}
@@ -118,6 +123,11 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 		ch.Uint(floatBits(c.Budget))
 		s.setBudget(c.Budget)
 	}
+	if c.Price > 0 {
+		ch.Op(opPrice, 1)
+		ch.Uint(floatBits(c.Price))
+		s.setPrice(c.Price)
+	}
 	return nil
 }
 
@@ -128,7 +138,7 @@ func (s *Schedule) configure(c Config, p scheduler.PolicySpec, e scheduler.Estim
 	s.keeper, s.estimator = scheduler.Keep(p.New()), e.New(c.Window)
 	s.policy = s.keeper
 	s.attached = false
-	s.table.Probes = c.Probes
+	s.table.Probes, s.table.Price = c.Probes, c.Price
 }
 
 // Config is the configuration, with the names of policy and estimator filled

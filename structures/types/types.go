@@ -130,7 +130,7 @@ var table = []Type{
 		Decode: keyed(json.Decode), Dump: rdb.Append,
 		Compact: func(keys *structures.HashKeys) structures.Compact { return json.New(keys) }},
 	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
-		Forms: []Form{{first, 21, 0}, {modules, 36, 1}},
+		Forms: []Form{{first, 21, 0}, {modules, 37, 1}},
 		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
 			return schedule.Decode(head, keys.Fields)
 		})},
