@@ -33,6 +33,7 @@ type squad struct {
 	own    *tournament // of more than listed nodes
 	winner int32       // of a list
 	due    int64       // step in which a list is looked at again
+	plays  bool        // upper has its champion
 }
 
 // listed is the number of nodes up to which a group is a list. One of half as many
@@ -149,7 +150,7 @@ func (h *hosts) leave(slot int) {
 	switch {
 	case len(q.slots) == 0:
 		h.bytes -= 4 * cap(q.slots)
-		*q = squad{}
+		*q = squad{plays: q.plays}
 	case q.own == nil:
 	case len(q.slots) < listed/2:
 		q.own = nil
@@ -191,11 +192,12 @@ func (h *hosts) regroup(group int) {
 		return
 	}
 	h.upper.forget()
-	winner := nobody
-	if w := winnerOf(h.outcome(&h.upper, group)); w != nobody {
-		winner = w
+	played := group < len(h.squads) && h.squads[group].plays
+	winner := winnerOf(h.outcome(&h.upper, group))
+	if winner == nobody && !played {
+		return // a node of a group that is closed, and was
 	}
-	h.upper.climb(group, winner, 0, h.upper.grow(group) || winner == nobody)
+	h.upper.climb(group, winner, 0, h.upper.grow(group))
 }
 
 // Regroup says that a group was opened or closed.
@@ -208,10 +210,13 @@ func (t *tournament) Regroup(group int) {
 // outcome is that of a group as an entrant of upper: its champion, up to the step at
 // which another node of it may be.
 func (h *hosts) outcome(t *tournament, group int) uint64 {
-	if group >= len(h.squads) || len(h.squads[group].slots) == 0 || h.main.table.Groups.shut(int32(group)) {
+	if group >= len(h.squads) {
 		return pack(nobody, never)
 	}
 	q := &h.squads[group]
+	if q.plays = len(q.slots) > 0 && !h.main.table.Groups.shut(int32(group)); !q.plays {
+		return pack(nobody, never)
+	}
 	if q.own != nil {
 		q.own.advance(max(t.now, q.own.now))
 		final := q.own.levels[len(q.own.levels)-1][0].match[1]
