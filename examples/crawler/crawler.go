@@ -31,7 +31,7 @@ type Config struct {
 	Every     time.Duration // between two turns of a worker
 	HostDelay time.Duration // between two requests to one host, if it does not ask for more
 	RobotsFor time.Duration // how long a robots.txt is believed
-	Patience  time.Duration // how long a worker waits for a host
+	Patience  time.Duration // how long a worker waits between a robots.txt and the feed
 	Backoff   time.Duration // how long a host is left alone after an error; doubles
 	MaxHold   time.Duration // the longest pause for a host, regardless of what it asks for
 	Timeout   time.Duration // of a request with its body
@@ -50,10 +50,12 @@ func DefaultConfig() Config {
 // Crawler polls feeds. Any number of workers, in this process or in others,
 // share one schedule: each calls Turn, or Run, which does it again and again.
 //
-// A feed that cannot be asked now (its host asked for a pause, or is busy with
-// another worker for longer than Patience) is left leased: it is handed out
-// again when the lease ends. SCHED.FAIL would hand it out at once, as it is the
-// one that waited longest for its rate.
+// Each feed belongs to the group of its host, which has limits: one lease at a time, and
+// HostDelay or the host's Crawl-delay after it. So no worker is given a feed of a host
+// that must not be asked, and none waits for a host while a lease runs, but for the
+// delay between a robots.txt and the feed. A host that asks to come later is held
+// (SCHED.HOLD), and the feed given back; a worker that crashes delays its host until its
+// lease ends.
 type Crawler struct {
 	Config
 	Redis *redis.Client
@@ -67,14 +69,13 @@ type Turn struct {
 	Handed     int // feeds that SCHED.NEXT handed out
 	Asked      int // of those, feeds whose host answered
 	New        int // items that were not known
-	Postponed  int // feeds left leased
+	Postponed  int // feeds given back, as their hosts are to be asked later
 	Disallowed int // feeds that robots.txt closes: they were removed
 }
 
 func (c *Crawler) schedule() string          { return c.Prefix + "feeds" }
 func (c *Crawler) stateKey(f string) string  { return c.Prefix + "feed:" + f }
 func (c *Crawler) seenKey(f string) string   { return c.Prefix + "seen:" + f }
-func (c *Crawler) holdKey(h string) string   { return c.Prefix + "hold:" + h }
 func (c *Crawler) errorsKey(h string) string { return c.Prefix + "errors:" + h }
 func (c *Crawler) robotsKey(o string) string { return c.Prefix + "robots:" + o }
 func (c *Crawler) channel() string           { return c.Prefix + "new" }
@@ -84,7 +85,7 @@ func (c *Crawler) channel() string           { return c.Prefix + "new" }
 // is known from the first look on, but not new.
 func (c *Crawler) Add(ctx context.Context, feeds []string) error {
 	err := c.Redis.Do(ctx, "SCHED.CREATE", c.schedule(), "POLICY", c.Policy,
-		"CLOCK", "WALL", c.Step.Milliseconds(), "LEASE", c.Lease.Milliseconds()).Err()
+		"CLOCK", "WALL", c.Step.Milliseconds(), "LEASE", c.Lease.Milliseconds(), "GROUPBY", "HOST").Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "BUSYKEY") {
 		return fmt.Errorf("make the schedule: %w", err)
 	}
@@ -96,6 +97,7 @@ func (c *Crawler) Add(ctx context.Context, feeds []string) error {
 	now := c.Clock.Now().UnixMilli()
 	_, err = c.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		for _, feed := range feeds {
+			p.Do(ctx, "SCHED.LIMIT", c.schedule(), hostOf(feed), "REST", c.HostDelay.Milliseconds(), "CONCURRENCY", 1)
 			p.Do(ctx, "SCHED.ADD", c.schedule(), feed)
 			p.HSetNX(ctx, c.stateKey(feed), "added", now)
 		}
@@ -166,13 +168,12 @@ func (c *Crawler) giveBack(ctx context.Context, feeds []string) error {
 
 // poll asks one feed and records what it said.
 func (c *Crawler) poll(ctx context.Context, feed string, t *Turn) error {
-	host := hostOf(feed)
 	switch p, err := c.permit(ctx, feed); {
 	case err != nil:
 		return err
 	case p == postponed:
 		t.Postponed++
-		return nil
+		return c.giveBack(ctx, []string{feed})
 	case p == disallowed:
 		t.Disallowed++
 		c.Log.Warn("closed by robots.txt", "feed", feed)
@@ -189,13 +190,13 @@ func (c *Crawler) poll(ctx context.Context, feed string, t *Turn) error {
 	case err != nil: // no answer at all
 		c.Log.Warn("no answer", "feed", feed, "error", err)
 		t.Postponed++
-		return c.backOff(ctx, host, 0)
+		return c.later(ctx, feed, 0)
 	}
 	t.Asked++
 	switch got.verdict {
 	case busy:
 		t.Postponed++
-		return c.backOff(ctx, host, got.retry)
+		return c.later(ctx, feed, got.retry)
 	case gone:
 		c.Log.Warn("gone", "feed", feed)
 		return c.forget(ctx, feed)
@@ -208,8 +209,45 @@ func (c *Crawler) poll(ctx context.Context, feed string, t *Turn) error {
 	return err
 }
 
-// forget removes a feed and all that is kept of it.
+// later gives a feed back whose host is to be left alone for as long as it asked.
+func (c *Crawler) later(ctx context.Context, feed string, asked time.Duration) error {
+	if err := c.backOff(ctx, hostOf(feed), asked); err != nil {
+		return err
+	}
+	return c.giveBack(ctx, []string{feed})
+}
+
+// backOff holds a host for as long as it asked, or if it did not say for
+// Backoff, twice that after the second error in a row, and so on.
+func (c *Crawler) backOff(ctx context.Context, host string, asked time.Duration) error {
+	key := c.errorsKey(host)
+	var count *redis.IntCmd
+	_, err := c.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		count = p.Incr(ctx, key)
+		p.PExpire(ctx, key, 2*c.MaxHold)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("count errors of %s: %w", host, err)
+	}
+	hold := asked
+	if hold <= 0 {
+		hold = c.Backoff << min(count.Val()-1, 20)
+	}
+	return c.hold(ctx, host, min(max(hold, c.HostDelay), c.MaxHold))
+}
+
+// hold has no feed of a host handed out for some time.
+func (c *Crawler) hold(ctx context.Context, host string, d time.Duration) error {
+	return c.Redis.Do(ctx, "SCHED.HOLD", c.schedule(), host, d.Milliseconds()).Err()
+}
+
+// forget removes a feed and all that is kept of it. The lease is ended first, so that the
+// delay of its host counts from now.
 func (c *Crawler) forget(ctx context.Context, feed string) error {
+	if err := c.giveBack(ctx, []string{feed}); err != nil {
+		return err
+	}
 	_, err := c.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Do(ctx, "SCHED.REM", c.schedule(), feed)
 		p.Del(ctx, c.stateKey(feed), c.seenKey(feed))

@@ -148,3 +148,13 @@ func (r *rig) info(field string, feed ...any) float64 {
 		return 0
 	}
 }
+
+// closedFor is for how long no feed of a host is handed out.
+func (r *rig) closedFor(host string) time.Duration {
+	r.t.Helper()
+	m, err := r.Redis.Do(context.Background(), "SCHED.GROUP", r.schedule(), host).Result()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return time.Duration(m.(map[any]any)["open-in-ms"].(int64)) * time.Millisecond
+}

@@ -15,8 +15,8 @@ import (
 
 // What robots.txt (RFC 9309) says is asked once for each host and kept in a key
 // that ends after RobotsFor, so that all workers share it: the rules for this
-// crawler, or nothing if all is allowed. The request is one like any other, with a
-// hold of its own.
+// crawler, or nothing if all is allowed. The request is one like any other: the feed
+// follows after the delay of the host.
 //
 //   - 2xx: the rules hold for the feeds of the host, and its Crawl-delay takes the
 //     place of HostDelay if that is shorter.
@@ -33,16 +33,16 @@ import (
 type permission uint8
 
 const (
-	granted    permission = iota // ask it now: its host is reserved
-	postponed                    // its host is busy, or asked to come later
+	granted    permission = iota // ask it now
+	postponed                    // its host asked to come later
 	disallowed                   // never ask it
 )
 
 // maxRobots is how much of a robots.txt is read, the least that RFC 9309 allows.
 const maxRobots = 500 << 10
 
-// permit asks the rules of a feed's host, which may take a request, and reserves
-// the host.
+// permit asks the rules of a feed's host, and waits then until the host may be asked
+// again.
 func (c *Crawler) permit(ctx context.Context, feed string) (permission, error) {
 	u, err := url.Parse(feed)
 	if err != nil {
@@ -50,13 +50,33 @@ func (c *Crawler) permit(ctx context.Context, feed string) (permission, error) {
 	}
 	origin, path := split(u)
 	r, ok, err := c.known(ctx, origin)
-	if !ok && err == nil {
-		r, ok, err = c.learn(ctx, origin)
+	asked := !ok && err == nil
+	if asked {
+		r, ok, err = c.askRobots(ctx, origin)
 	}
-	if !ok || err != nil {
+	switch {
+	case !ok || err != nil:
 		return postponed, err
+	case !r.allows(path):
+		return disallowed, nil
 	}
-	return c.apply(ctx, hostOf(feed), r, path)
+	delay, err := c.slowDown(ctx, hostOf(feed), r)
+	if err != nil || !asked {
+		return granted, err
+	}
+	if delay > c.Patience {
+		return postponed, c.hold(ctx, hostOf(feed), delay)
+	}
+	return granted, c.Clock.Sleep(ctx, delay)
+}
+
+// slowDown gives a host the delay that its rules ask for, and returns it.
+func (c *Crawler) slowDown(ctx context.Context, host string, r rules) (time.Duration, error) {
+	if r.delay <= c.HostDelay {
+		return c.HostDelay, nil
+	}
+	delay := min(r.delay, c.MaxHold)
+	return delay, c.Redis.Do(ctx, "SCHED.LIMIT", c.schedule(), host, "REST", delay.Milliseconds()).Err()
 }
 
 // known reads the rules of an origin, if they were asked for.
@@ -71,30 +91,6 @@ func (c *Crawler) known(ctx context.Context, origin string) (r rules, ok bool, e
 	return readRules(text), true, nil
 }
 
-// learn asks for the rules of an origin when its host may take a request. It
-// returns false if the host has to be asked later.
-func (c *Crawler) learn(ctx context.Context, origin string) (r rules, ok bool, err error) {
-	if ok, err := c.reserve(ctx, hostOf(origin), c.HostDelay); !ok || err != nil {
-		return r, false, err
-	}
-	// Another worker may have asked while this one waited for the host.
-	if r, ok, err := c.known(ctx, origin); ok || err != nil {
-		return r, ok, err
-	}
-	return c.askRobots(ctx, origin)
-}
-
-// apply decides by rules that are known.
-func (c *Crawler) apply(ctx context.Context, host string, r rules, path string) (permission, error) {
-	if !r.allows(path) {
-		return disallowed, nil
-	}
-	if ok, err := c.reserve(ctx, host, max(c.HostDelay, min(r.delay, c.MaxHold))); !ok || err != nil {
-		return postponed, err
-	}
-	return granted, nil
-}
-
 // maxRedirects is how often a feed may send the crawler elsewhere.
 const maxRedirects = 10
 
@@ -106,7 +102,7 @@ var (
 // follow decides on the redirect of a feed, as http.Client asks it to. It is not
 // followed to what robots.txt closes: the redirect is the answer then, and no feed.
 // The feed is not removed, as it may lead elsewhere another time. A redirect is the
-// rest of a request, so that no host is reserved for it.
+// rest of a request: the limits of hosts do not count it.
 func (c *Crawler) follow(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return errRedirects
@@ -132,14 +128,13 @@ func (c *Crawler) follow(req *http.Request, via []*http.Request) error {
 // askRobots asks for a robots.txt and keeps what it says. It returns false if
 // the host has to be asked again later.
 func (c *Crawler) askRobots(ctx context.Context, origin string) (r rules, ok bool, err error) {
-	host := hostOf(origin)
 	code, body, retry, err := c.getRobots(ctx, origin)
 	switch {
 	case ctx.Err() != nil:
 		return r, false, ctx.Err()
 	case err != nil || code == http.StatusTooManyRequests || code >= 500:
 		c.Log.Warn("no robots.txt", "host", origin, "status", code, "error", err)
-		return r, false, c.backOff(ctx, host, retry)
+		return r, false, c.backOff(ctx, hostOf(origin), retry)
 	case code >= 400:
 		body = nil
 	}
@@ -147,11 +142,7 @@ func (c *Crawler) askRobots(ctx context.Context, origin string) (r rules, ok boo
 	if err := c.Redis.Set(ctx, c.robotsKey(origin), text, c.RobotsFor).Err(); err != nil {
 		return r, false, fmt.Errorf("keep rules of %s: %w", origin, err)
 	}
-	// The feed is the next request: the delay holds for it already.
-	if r = readRules(text); r.delay > c.HostDelay {
-		err = c.Redis.Set(ctx, c.holdKey(host), 1, min(r.delay, c.MaxHold)).Err()
-	}
-	return r, err == nil, err
+	return readRules(text), true, nil
 }
 
 func (c *Crawler) getRobots(ctx context.Context, origin string) (code int, body []byte, retry time.Duration, err error) {

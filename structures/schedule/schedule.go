@@ -295,7 +295,8 @@ func (s *Schedule) unseat(slot int) {
 	ran, group := s.leases.runs(slot), s.table.GroupOf(slot)
 	s.leases.drop(slot)
 	if ran && s.attached {
-		s.table.Groups.Leave(s.policy, group)
+		s.table.Groups.Back(s.policy, group, s.clock.now)
+		s.settle(group, s.clock.now)
 	}
 	s.pauses.drop(slot)
 	s.slots.remove(slot)
