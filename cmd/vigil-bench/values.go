@@ -26,7 +26,7 @@ var large = []part{
 	{name: "list, elements of 16 bytes", commands: []string{"RPUSH list %"}},
 	{name: "set, members of 16 bytes", commands: []string{"SADD set %"}},
 	{name: "set, integers", commands: []string{"SADD set @"}},
-	{name: "sorted set, members of 16 bytes", commands: []string{"ZADD zset 0x% %"}},
+	{name: "sorted set, members of 16 bytes", commands: []string{"ZADD zset @ %"}},
 	{name: "stream, a field of 16 bytes and one of 21", commands: []string{"XADD stream * id % name " + strings.Repeat("v", 21)}},
 }
 
