@@ -14,6 +14,7 @@ var flagsApart = map[string]struct {
 	flags []string
 	why   string
 }{
+	"watch":   {[]string{"no_multi"}, "as in Valkey 9.1: what a transaction watches amid its calls it would watch too late"},
 	"migrate": {[]string{"no_multi", "noscript"}, "its keys would be locked while the other server replies"},
 }
 

@@ -212,6 +212,7 @@ func fillOdd(c *testClient, kind int) {
 		case "SCHED.CREATE":
 			c.do("SCHED.ADD", name, "1")
 			c.do("SCHED.NEXT", name)
+			c.do("SCHED.ADD", name, "2", "GROUP", "1")
 		case "PLACE.CREATE":
 			c.do("PLACE.SET", name, "1", "1", "2", "1")
 		}

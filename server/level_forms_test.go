@@ -30,13 +30,36 @@ var laterKinds = map[structures.Kind][]string{
 	structures.KindJSON:     {"JSON.SET {x}k $ 1", "JSON.MSET {x}k $ 1 {x}l $ 2", "JSON.MERGE {x}k $ 1"},
 }
 
-// laterForms are, for types that have come to say more, calls that need the later form. What they are about is there.
-var laterForms = map[structures.Kind][]string{
-	structures.KindSchedule: {"SCHED.SIGNAL {x}s a b", "SCHED.SIGNAL {x}s nosuch a PRECISION 0.5", "SCHED.PAUSE {x}s 1000 a", "SCHED.TAKE {x}s 1000 b", "SCHED.FAIL {x}s a RETRY 9",
-		"SCHED.ADD {x}s c RATE 1 d PRECISION 0.5", "SCHED.ADD {x}s c RECALL 0.5", "SCHED.ALTER {x}s PROBES 2", "SCHED.ALTER {x}s QUIET 9", "SCHED.CREATE {x}k POLICY index QUIET 9",
-		"SCHED.CREATE {x}k GROUPBY HOST", "SCHED.CREATE {x}k BUDGET 9", "SCHED.ADD {x}s c GROUP g", "SCHED.ADD {x}s c DEADLINE 5", "SCHED.ADD {x}s c AGE 5",
-		"SCHED.LIMIT {x}s g GAP 5", "SCHED.HOLD {x}s g 5", "SCHED.ALTER {x}s POLICY sqrtage", "SCHED.ALTER {x}s BUDGET 4", "SCHED.OBSERVE {x}s a 1 COST 2"},
-	structures.KindBloom: nil, // their heads are written in the form that the level has
+// laterForm is what a type has come to say.
+type laterForm struct {
+	before []string // make {x}s, as the level before has it
+	later  string   // makes it a value in the later form
+	calls  []string // need that form, of {x}s or of a new {x}k
+	on     string   // so does this, of {x}later, which is in that form; "" is none
+	still  string   // does not
+}
+
+// laterForms are those of the types that have one, by kind; nil: their heads are written in the form that the level has.
+var laterForms = map[structures.Kind]*laterForm{
+	structures.KindSchedule: {
+		before: []string{"SCHED.CREATE {x}s POLICY index SEED 1 LEASE 100000", "SCHED.ADD {x}s a RATE 3 b RATE 1", "SCHED.NEXT {x}s"},
+		later:  "SCHED.PAUSE {x}s 1000000 a", on: "SCHED.RESUME {x}later a", still: "SCHED.FAIL {x}s a",
+		calls: []string{"SCHED.SIGNAL {x}s a b", "SCHED.SIGNAL {x}s nosuch a PRECISION 0.5", "SCHED.PAUSE {x}s 1000 a", "SCHED.TAKE {x}s 1000 b", "SCHED.FAIL {x}s a RETRY 9",
+			"SCHED.ADD {x}s c RATE 1 d PRECISION 0.5", "SCHED.ADD {x}s c RECALL 0.5", "SCHED.ALTER {x}s PROBES 2", "SCHED.ALTER {x}s QUIET 9", "SCHED.CREATE {x}k POLICY index QUIET 9",
+			"SCHED.CREATE {x}k GROUPBY HOST", "SCHED.CREATE {x}k BUDGET 9", "SCHED.ADD {x}s c GROUP g", "SCHED.ADD {x}s c DEADLINE 5", "SCHED.ADD {x}s c AGE 5",
+			"SCHED.LIMIT {x}s g GAP 5", "SCHED.HOLD {x}s g 5", "SCHED.ALTER {x}s POLICY sqrtage", "SCHED.ALTER {x}s BUDGET 4", "SCHED.OBSERVE {x}s a 1 COST 2"},
+	},
+	structures.KindSet: {
+		before: []string{"SADD {x}s a 1"}, later: "SEXPIRE {x}s 1000 MEMBERS 1 a", still: "SADD {x}s c",
+		calls: []string{"SEXPIRE {x}s 1000 MEMBERS 1 a", "SPEXPIRE {x}s 100000 MEMBERS 1 1", "SEXPIREAT {x}s 33177117420 MEMBERS 1 a",
+			"SPEXPIREAT {x}s 33177117420000 MEMBERS 1 a"},
+	},
+	structures.KindStream: {
+		before: []string{"XADD {x}s 1-1 f v", "XGROUP CREATE {x}s g 0", "XREADGROUP GROUP g c STREAMS {x}s >"},
+		later:  "XCFGSET {x}s IDMP-MAXSIZE 8", still: "XADD {x}s * f v",
+		calls: []string{"XADD {x}s IDMP p b * f v", "XADD {x}s IDMPAUTO p * f w", "XCFGSET {x}s IDMP-MAXSIZE 9", "XNACK {x}s g FAIL IDS 1 1-1"},
+	},
+	structures.KindBloom: nil,
 }
 
 // refused checks that calls get an error and change nothing, alone, in MULTI and in scripts.
@@ -136,34 +159,41 @@ func moved(t *testing.T, srv *Server, key string) []byte {
 func TestLaterFormsWaitForTheirLevel(t *testing.T) {
 	for _, row := range types.All() {
 		newest := row.Forms[len(row.Forms)-1]
-		calls, ok := laterForms[row.Kind]
+		form, ok := laterForms[row.Kind]
 		if later := len(row.Forms) > 1; later != ok {
 			t.Errorf("%s: forms %v, and calls that need the later one are known: %v", row.Name, row.Forms, ok)
 		}
-		if len(calls) == 0 {
+		if form == nil {
 			continue
 		}
 		t.Run(row.Name, func(t *testing.T) {
 			r, g := newGroupRig(t)
 			prepare := func(c *testClient) {
 				c.do("DEL", "{x}s", "{x}k")
-				for _, call := range []string{"SCHED.CREATE {x}s POLICY index SEED 1 LEASE 100000", "SCHED.ADD {x}s a RATE 3 b RATE 1"} {
+				for _, call := range form.before {
 					if got := c.do(strings.Fields(call)...); strings.HasPrefix(got, "(error)") {
 						t.Fatalf("%s: %s", call, got)
 					}
 				}
-				c.want("SCHED.NEXT {x}s", `["a"]`)
 			}
 			c := r.dial()
 			prepare(c)
-			c.want("SCHED.PAUSE {x}s 1000000 a", "(int) 1")
-			c.want("RENAME {x}s {x}paused", "OK")
+			if got := c.do(strings.Fields(form.later)...); strings.HasPrefix(got, "(error)") {
+				t.Fatalf("%s: %s", form.later, got)
+			}
+			c.want("RENAME {x}s {x}later", "OK")
 			g.m.SetLevel(below(newest))
 			prepare(c) // which the level allows
-			r.refused(needs(newest), append(calls, "COPY {x}paused {x}k", "SCHED.RESUME {x}paused a"))
-			c.want("SCHED.FAIL {x}s a", "(int) 1")
+			refused := append(form.calls, "COPY {x}later {x}k")
+			if form.on != "" {
+				refused = append(refused, form.on)
+			}
+			r.refused(needs(newest), refused)
+			if got := c.do(strings.Fields(form.still)...); strings.HasPrefix(got, "(error)") {
+				t.Errorf("%s: %s", form.still, got)
+			}
 			g.m.SetLevel(newest.Level)
-			r.works(calls, prepare)
+			r.works(form.calls, prepare)
 		})
 	}
 }

@@ -389,7 +389,7 @@ func TestUserWhoseRulesCannotBeReadMayDoNothing(t *testing.T) {
 	if !c.follower.log.has(`User "odd" of the group may do nothing here: Error in ACL SETUSER modifier '+later': Unknown command`) {
 		t.Error("the log does not tell")
 	}
-	c.follower.dial().want("ACL GETUSER odd", `["flags" ["off" "sanitize-payload"] "passwords" [] "commands" "-@all" "keys" "" "channels" "" "selectors" []]`)
+	c.follower.dial().want("ACL GETUSER odd", `["flags" ["off" "sanitize-payload"] "passwords" [] "commands" "-@all" "keys" "" "channels" "" "databases" "alldbs" "selectors" []]`)
 	c.fail()
 	c.follower.dial().want("ACL SETUSER odd on nopass ~* +get", "OK")
 	c.follower.login("odd", "x").want("GET k", `"v"`)

@@ -126,7 +126,7 @@ func runAccessCases(t *testing.T, dial func() (net.Conn, error)) {
 			}
 			c.say("MULTI")
 			if x.refused != "sort" && string(x.argv[0]) != "EXEC" {
-				check("inside MULTI", c.do(x.argv...), "inside MULTI is not allowed")
+				check("inside MULTI", c.do(x.argv...), "inside MULTI is not allowed", "not allowed inside a transaction")
 			}
 			c.say("DISCARD")
 			script := [][]byte{[]byte("EVAL"), []byte("local r = redis.pcall(unpack(ARGV)); return type(r) == 'table' and r.err or 'fine'"), []byte("0")}

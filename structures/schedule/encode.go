@@ -463,12 +463,9 @@ func (s *Schedule) held(of *leases, slot int) (lease, bool) {
 	return l, true
 }
 
-// appendNode appends a node. The zero lease is none, and so is a pause until 0.
-func appendNode(dst []byte, name string, n *scheduler.Node, l lease, paused int64) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(name)))
-	dst = append(dst, name...)
+// nodeMask is which fields of a node are stored: those that are not zero, of ints among them.
+func nodeMask(n *scheduler.Node, ints []int64, l lease, paused int64) uint64 {
 	mask := paramsMask(&n.Params)
-	ints := [...]int64{n.Born, max(0, n.Last-n.Born), n.Probes}
 	for i, v := range ints {
 		if v != 0 {
 			mask |= 1 << (fieldBorn + i)
@@ -495,6 +492,15 @@ func appendNode(dst []byte, name string, n *scheduler.Node, l lease, paused int6
 	if n.Last < n.Born {
 		mask |= 1 << fieldBefore
 	}
+	return mask
+}
+
+// appendNode appends a node. The zero lease is none, and so is a pause until 0.
+func appendNode(dst []byte, name string, n *scheduler.Node, l lease, paused int64) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(name)))
+	dst = append(dst, name...)
+	ints := [...]int64{n.Born, max(0, n.Last-n.Born), n.Probes}
+	mask := nodeMask(n, ints[:], l, paused)
 	dst = binary.AppendUvarint(dst, mask)
 	dst = appendParamFields(dst, mask, &n.Params)
 	for _, v := range ints {

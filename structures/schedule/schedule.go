@@ -75,23 +75,14 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 	if err != nil {
 		return err
 	}
-	if c.QuietMillis > 0 {
-		if err := ch.Permit(opQuiet); err != nil {
-			return err
+	for _, later := range []struct {
+		op   byte
+		used bool
+	}{{opQuiet, c.QuietMillis > 0}, {opByHost, c.ByHost}, {opBudget, c.Budget > 0}, {opPrice, c.Price > 0}} {
+		if !later.used {
+			continue
 		}
-	}
-	if c.ByHost {
-		if err := ch.Permit(opByHost); err != nil {
-			return err
-		}
-	}
-	if c.Budget > 0 {
-		if err := ch.Permit(opBudget); err != nil {
-			return err
-		}
-	}
-	if c.Price > 0 {
-		if err := ch.Permit(opPrice); err != nil {
+		if err := ch.Permit(later.op); err != nil {
 			return err
 		}
 	}
