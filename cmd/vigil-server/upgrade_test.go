@@ -92,7 +92,7 @@ func TestGroupIsUpgradedOneServerAfterTheOther(t *testing.T) {
 			transfer(t, g.ports[0], g.ports[:]...)
 			g.upgrade("UPGRADE", level("knows levels up to OLD, and others level NEW"))
 		}
-		if got, err := g.call(g.leader(), newest); err == nil {
+		if got, err := g.call(g.leader(), newest); err == nil && !strings.HasPrefix(got, "ERR ") {
 			t.Errorf("with %d of 3 servers upgraded, and before UPGRADE: %s has %s", i+1, newest, got)
 		}
 	}
@@ -105,7 +105,7 @@ func TestGroupIsUpgradedOneServerAfterTheOther(t *testing.T) {
 	for i := range 3 {
 		g.status(i, level(" level NEW "), 1)
 	}
-	if got, err := g.call(g.leader(), newest); err != nil {
+	if got, err := g.call(g.leader(), newest); err != nil || strings.HasPrefix(got, "ERR ") {
 		t.Errorf("after UPGRADE: %s has %s, %v", newest, got, err)
 	}
 	l.progress(t)
