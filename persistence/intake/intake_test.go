@@ -124,12 +124,13 @@ func TestIntakesThatCannotGoOn(t *testing.T) {
 		want    error
 	}{"twice in a table": {0, nil, ErrTwice}, "twice in two": {300, nil, ErrTwice}, "a full disk": {300, full, full}} {
 		r := newRig(t)
+		r.room = c.room
 		in := r.begin(7)
 		_ = r.text(in, 0, "again", "1")
 		for i := range c.between {
 			_ = r.text(in, 0, fmt.Sprint("key:", i), "v")
 		}
-		if r.room = c.room; c.room == nil {
+		if c.room == nil {
 			_ = r.text(in, 0, "again", "2")
 		}
 		if err := in.Finish(); !errors.Is(err, c.want) || !errors.Is(in.Err(), c.want) {
