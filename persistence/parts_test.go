@@ -50,7 +50,10 @@ func TestValueThatChangesFasterThanItIsEncodedSlowsItsWritersAndIsStored(t *test
 	}
 	s.writer.Unlock()
 	materialise(t, s)
-	if lapped := s.writer.State().Laps; lapped != 0 {
+	s.writer.Lock()
+	lapped := s.writer.State().Laps
+	s.writer.Unlock()
+	if lapped != 0 {
 		t.Errorf("writers are slowed by %d laps when the value is stored", lapped)
 	}
 	closeStore(t, s)
