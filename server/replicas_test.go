@@ -209,9 +209,6 @@ func (w writer) run(r *rig, c *testClient, n int) {
 // A server that loads the file and does what the stream says has the same keys in the end, whatever is written before, during and after the
 // synchronization.
 func TestReplicaHasTheSameKeysAsItsMaster(t *testing.T) {
-	if thrift.By > 1 {
-		t.Skip("under the race detector the stream stalls before its end, for a reason that is not known yet")
-	}
 	for seed := range uint64(2) {
 		r, dir := newRig(t, func(o *Options) { o.Config = testConfig(t, "--notify-keyspace-events", "KEA") }), t.TempDir()
 		mirror := newRig(t, func(o *Options) { o.Config = testConfig(t, "--import-dir", dir) })

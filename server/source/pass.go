@@ -248,8 +248,7 @@ func (p *pass) writeMarked(cut Cut, f Format) error {
 	if err := cut.Write(p.ctx, p, f); err != nil {
 		return err
 	}
-	_, err := io.WriteString(p, mark)
-	return err
+	return p.add([]byte(mark), true)
 }
 
 // Write adds to what the members are to take, when they have taken enough of what is before it.
@@ -257,7 +256,7 @@ func (p *pass) Write(b []byte) (int, error) {
 	n := len(b)
 	for len(b) > 0 {
 		some := min(len(b), windowBytes/4)
-		if err := p.add(b[:some]); err != nil {
+		if err := p.add(b[:some], false); err != nil {
 			return 0, err
 		}
 		b = b[some:]
@@ -265,7 +264,8 @@ func (p *pass) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-func (p *pass) add(b []byte) error {
+// add is Write of a part. With the last one the file is complete: a member that has it may confirm it at once.
+func (p *pass) add(b []byte, last bool) error {
 	s := p.s
 	for {
 		s.mu.Lock()
@@ -280,7 +280,7 @@ func (p *pass) add(b []byte) error {
 		case p.size-least+int64(len(b)) <= windowBytes:
 			p.log.trim(least)
 			p.log.add(b)
-			p.size = p.log.end
+			p.size, p.complete = p.log.end, last
 			for r := range p.members {
 				r.wakeLocked()
 			}

@@ -29,6 +29,7 @@ type rig struct {
 	during  func(cut uint64) // called while a cut is made, and knows behind which record that will be
 	file    func(lsn uint64) string
 	timed   bool
+	closing func() // called when a cut is closed
 	fails   error
 	formats []Format
 	stop    context.CancelFunc
@@ -82,7 +83,14 @@ type cutOf struct {
 
 func (c cutOf) Record() uint64                             { return c.lsn }
 func (c cutOf) FieldsExpire(context.Context) (bool, error) { return c.r.timed, nil }
-func (c cutOf) Close() error                               { return nil }
+
+func (c cutOf) Close() error {
+	if c.r.closing != nil {
+		c.r.closing()
+	}
+	return nil
+}
+
 func (c cutOf) Write(_ context.Context, w io.Writer, f Format) error {
 	c.r.formats = append(c.r.formats, f)
 	_, err := io.WriteString(w, c.r.file(c.lsn))
@@ -193,6 +201,25 @@ func TestStreamWaitsBehindAMarkerForAConfirmation(t *testing.T) {
 			t.Fatal("nobody was woken")
 		}
 		p.take(n).want(t, "| SELECT 0| A| B")
+	}
+}
+
+// A replica may confirm a file as soon as it has the marker, though the pass is not over, and confirms it once.
+func TestFileIsConfirmedBeforeItsPassIsOver(t *testing.T) {
+	r := newRig(t)
+	p := r.peer(eof)
+	confirmed := false
+	r.closing = func() {
+		p.take(100).want(t, "\n$EOF:"+fmt.Sprintf("%040d", 1)+"\r\nkeys behind 1"+fmt.Sprintf("%040d", 1))
+		p.Ack(0, 0)
+		confirmed = true
+	}
+	p.Sync("?", -1, true)
+	r.Tick()
+	r.run()
+	r.record(0, "A")
+	if p.take(100).want(t, "| SELECT 0| A"); !confirmed {
+		t.Error("no cut was closed")
 	}
 }
 
