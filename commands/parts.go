@@ -2,7 +2,9 @@ package commands
 
 import (
 	"math"
+	"strings"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -129,4 +131,108 @@ func PersistPart(v Expiring, ch *structures.Change, part []byte) int64 {
 		return PartStays
 	}
 	return PartChanged
+}
+
+// ReplyParts replies with a number for each part of a value: that of each, or that it is missing if there is no value.
+func (c *Ctx) ReplyParts(parts [][]byte, there bool, each func(part []byte) int64) {
+	c.Reply.Array(len(parts))
+	for _, part := range parts {
+		if !there {
+			c.Reply.Int(PartMissing)
+			continue
+		}
+		c.Reply.Int(each(part))
+	}
+}
+
+// Timed is a value of which parts can expire.
+type Timed interface {
+	structures.Value
+	NextExpiry() (ms int64, ok bool)
+	ExpireFields(ch *structures.Change, now int64, limit int, visit func(part []byte)) int
+}
+
+// PartsDue reports that parts of a value can have expired.
+func (c *Ctx) PartsDue(v Timed) bool {
+	soon, some := v.NextExpiry()
+	return some && soon <= c.Now
+}
+
+// EditTimed finds a value to change, without the parts that have expired, of which expired publishes that they are gone. A value
+// that is left empty is removed when its key is looked up next, or at the end of the call. If there is none, create makes one;
+// ok is false if create is nil.
+func EditTimed[V Timed](c *Ctx, key []byte, create func() V, expired func(c *Ctx, v V, key []byte)) (v V, ch *structures.Change, ok bool, err error) {
+	if create != nil {
+		c.NotifyNew(key)
+	}
+	v, ch, ok, err = persistence.Edit(c.Tx, key, create)
+	if err != nil || !ok && create == nil || !c.PartsDue(v) {
+		return v, ch, ok, err
+	}
+	if n := v.ExpireFields(ch, c.Now, math.MaxInt, nil); n > 0 {
+		c.Tx.CountExpiredFields(n)
+		expired(c, v, key)
+	}
+	switch {
+	case !v.Empty():
+	case create == nil:
+		ok = false
+	default: // gone with its last part: this is a new value
+		c.NotifyNew(key)
+		v, ch, ok, err = persistence.Edit(c.Tx, key, create)
+	}
+	return v, ch, ok, err
+}
+
+// PartRows describes the commands about the expiry of parts of a type.
+type PartRows struct {
+	Letter string // before the names
+	Part   string // what the parts are called: "field"
+	Of     string // and their type: "hash"
+	Since  string
+
+	Expire  func(c *Ctx, u TimeUnit, base int64) error // base is the time from which the command counts
+	TTL     func(c *Ctx, u TimeUnit, base int64) error
+	Persist func(c *Ctx) error
+}
+
+// Commands returns the rows.
+func (p *PartRows) Commands() []Command {
+	change := []KeySpec{Key(1, RW|Update)}
+	ask := []KeySpec{Key(1, RO|Access)}
+	parts := p.Part + "s"
+	named := strings.ToUpper(parts) + " num" + parts + " " + p.Part + " [" + p.Part + " ...]"
+	all, cost := parts+" of a "+p.Of, "O(n) for n "+parts
+	baseOf := func(c *Ctx, fromNow bool) int64 {
+		if fromNow {
+			return c.Now
+		}
+		return 0
+	}
+	expire := func(name, time, when string, u TimeUnit, fromNow bool) Command {
+		return Command{Name: p.Letter + name, Arity: -6, Flags: Write | Fast, Keys: change, Syntax: "key " + time + " [NX | XX | GT | LT] " + named,
+			Since: p.Since, Cost: cost, Summary: "Sets " + all + " to expire " + when + ".",
+			Run: func(c *Ctx) error { return p.Expire(c, u, baseOf(c, fromNow)) }}
+	}
+	ttl := func(name, what string, u TimeUnit, fromNow bool) Command {
+		tips := ""
+		if fromNow {
+			tips = "nondeterministic_output"
+		}
+		return Command{Name: p.Letter + name, Arity: -5, Tips: tips, Flags: ReadOnly | Fast, Keys: ask, Syntax: "key " + named,
+			Since: p.Since, Cost: cost, Summary: "Returns " + what + " " + all + " expire.",
+			Run: func(c *Ctx) error { return p.TTL(c, u, baseOf(c, fromNow)) }}
+	}
+	return []Command{
+		expire("EXPIRE", "seconds", "after a number of seconds", Seconds, true),
+		expire("PEXPIRE", "milliseconds", "after a number of milliseconds", Milliseconds, true),
+		expire("EXPIREAT", "unix-time-seconds", "at a Unix time in seconds", Seconds, false),
+		expire("PEXPIREAT", "unix-time-milliseconds", "at a Unix time in milliseconds", Milliseconds, false),
+		ttl("TTL", "in how many seconds", Seconds, true),
+		ttl("PTTL", "in how many milliseconds", Milliseconds, true),
+		ttl("EXPIRETIME", "the Unix time in seconds at which", Seconds, false),
+		ttl("PEXPIRETIME", "the Unix time in milliseconds at which", Milliseconds, false),
+		{Name: p.Letter + "PERSIST", Arity: -5, Flags: Write | Fast, Keys: change, Syntax: "key " + named,
+			Since: p.Since, Cost: cost, Summary: "Removes the expiry of " + all + ".", Run: p.Persist},
+	}
 }

@@ -7,51 +7,8 @@ import (
 )
 
 func fieldExpiryRows() []commands.Command {
-	set := []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)}
-	get := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
-	const (
-		when   = " [NX | XX | GT | LT] FIELDS numfields field [field ...]"
-		fields = "key FIELDS numfields field [field ...]"
-		cost   = "O(n) for n fields"
-		since  = "7.4.0"
-	)
-	return []commands.Command{
-		{Name: "HEXPIRE", Arity: -6, Flags: commands.Write | commands.Fast, Keys: set,
-			Syntax: "key seconds" + when, Since: since, Cost: cost,
-			Summary: "Sets fields of a hash to expire after a number of seconds.",
-			Run:     func(c *commands.Ctx) error { return hexpire(c, commands.Seconds, c.Now) }},
-		{Name: "HPEXPIRE", Arity: -6, Flags: commands.Write | commands.Fast, Keys: set,
-			Syntax: "key milliseconds" + when, Since: since, Cost: cost,
-			Summary: "Sets fields of a hash to expire after a number of milliseconds.",
-			Run:     func(c *commands.Ctx) error { return hexpire(c, commands.Milliseconds, c.Now) }},
-		{Name: "HEXPIREAT", Arity: -6, Flags: commands.Write | commands.Fast, Keys: set,
-			Syntax: "key unix-time-seconds" + when, Since: since, Cost: cost,
-			Summary: "Sets fields of a hash to expire at a Unix time in seconds.",
-			Run:     func(c *commands.Ctx) error { return hexpire(c, commands.Seconds, 0) }},
-		{Name: "HPEXPIREAT", Arity: -6, Flags: commands.Write | commands.Fast, Keys: set,
-			Syntax: "key unix-time-milliseconds" + when, Since: since, Cost: cost,
-			Summary: "Sets fields of a hash to expire at a Unix time in milliseconds.",
-			Run:     func(c *commands.Ctx) error { return hexpire(c, commands.Milliseconds, 0) }},
-		{Name: "HTTL", Arity: -5, Tips: "nondeterministic_output", Flags: commands.ReadOnly | commands.Fast, Keys: get,
-			Syntax: fields, Since: since, Cost: cost,
-			Summary: "Returns in how many seconds fields of a hash expire.",
-			Run:     func(c *commands.Ctx) error { return fieldTTL(c, commands.Seconds, c.Now) }},
-		{Name: "HPTTL", Arity: -5, Tips: "nondeterministic_output", Flags: commands.ReadOnly | commands.Fast, Keys: get,
-			Syntax: fields, Since: since, Cost: cost,
-			Summary: "Returns in how many milliseconds fields of a hash expire.",
-			Run:     func(c *commands.Ctx) error { return fieldTTL(c, commands.Milliseconds, c.Now) }},
-		{Name: "HEXPIRETIME", Arity: -5, Flags: commands.ReadOnly | commands.Fast, Keys: get,
-			Syntax: fields, Since: since, Cost: cost,
-			Summary: "Returns the Unix time in seconds at which fields of a hash expire.",
-			Run:     func(c *commands.Ctx) error { return fieldTTL(c, commands.Seconds, 0) }},
-		{Name: "HPEXPIRETIME", Arity: -5, Flags: commands.ReadOnly | commands.Fast, Keys: get,
-			Syntax: fields, Since: since, Cost: cost,
-			Summary: "Returns the Unix time in milliseconds at which fields of a hash expire.",
-			Run:     func(c *commands.Ctx) error { return fieldTTL(c, commands.Milliseconds, 0) }},
-		{Name: "HPERSIST", Arity: -5, Flags: commands.Write | commands.Fast, Keys: set,
-			Syntax: fields, Since: since, Cost: cost,
-			Summary: "Removes the expiry of fields of a hash.", Run: hpersist},
-	}
+	rows := commands.PartRows{Letter: "H", Part: "field", Of: "hash", Since: "7.4.0", Expire: hexpire, TTL: fieldTTL, Persist: hpersist}
+	return rows.Commands()
 }
 
 // fieldWords are what the commands call fields.
@@ -77,14 +34,7 @@ func hexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	if err := ready(c, h, 1, fields...); err != nil {
 		return err
 	}
-	c.Reply.Array(len(fields))
-	for _, name := range fields {
-		if !ok {
-			c.Reply.Int(commands.PartMissing)
-			continue
-		}
-		c.Reply.Int(x.Expire(name))
-	}
+	c.ReplyParts(fields, ok, x.Expire)
 	notifyExpirer(c, &x, h, key)
 	return nil
 }
@@ -114,14 +64,7 @@ func fieldTTL(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	c.Reply.Array(len(fields))
-	for _, name := range fields {
-		if !ok {
-			c.Reply.Int(commands.PartMissing)
-			continue
-		}
-		c.Reply.Int(commands.PartTTL(h, name, u, base))
-	}
+	c.ReplyParts(fields, ok, func(name []byte) int64 { return commands.PartTTL(h, name, u, base) })
 	return nil
 }
 
@@ -139,15 +82,11 @@ func hpersist(c *commands.Ctx) error {
 		return err
 	}
 	changed := false
-	c.Reply.Array(len(fields))
-	for _, name := range fields {
-		n := int64(commands.PartMissing)
-		if ok {
-			n = commands.PersistPart(h, ch, name)
-		}
+	c.ReplyParts(fields, ok, func(name []byte) int64 {
+		n := commands.PersistPart(h, ch, name)
 		changed = changed || n == commands.PartChanged
-		c.Reply.Int(n)
-	}
+		return n
+	})
 	if changed {
 		c.Notify(commands.EventHash, "hpersist", key)
 	}

@@ -6,46 +6,8 @@ import (
 )
 
 func expiryRows() []commands.Command {
-	change := []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)}
-	ask := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
-	const (
-		members = "MEMBERS nummembers member [member ...]"
-		when    = " [NX | XX | GT | LT] " + members
-		cost    = "O(n) for n members"
-		since   = "8.12.0"
-	)
-	expire := func(name, time, summary string, u commands.TimeUnit, fromNow bool) commands.Command {
-		return commands.Command{Name: name, Arity: -6, Flags: commands.Write | commands.Fast, Keys: change, Syntax: "key " + time + when,
-			Since: since, Cost: cost, Summary: summary, Run: func(c *commands.Ctx) error { return sexpire(c, u, baseOf(c, fromNow)) }}
-	}
-	ttl := func(name, summary string, u commands.TimeUnit, fromNow bool) commands.Command {
-		tips := ""
-		if fromNow {
-			tips = "nondeterministic_output"
-		}
-		return commands.Command{Name: name, Arity: -5, Tips: tips, Flags: commands.ReadOnly | commands.Fast, Keys: ask, Syntax: "key " + members,
-			Since: since, Cost: cost, Summary: summary, Run: func(c *commands.Ctx) error { return sttl(c, u, baseOf(c, fromNow)) }}
-	}
-	return []commands.Command{
-		expire("SEXPIRE", "seconds", "Sets members of a set to expire after a number of seconds.", commands.Seconds, true),
-		expire("SPEXPIRE", "milliseconds", "Sets members of a set to expire after a number of milliseconds.", commands.Milliseconds, true),
-		expire("SEXPIREAT", "unix-time-seconds", "Sets members of a set to expire at a Unix time in seconds.", commands.Seconds, false),
-		expire("SPEXPIREAT", "unix-time-milliseconds", "Sets members of a set to expire at a Unix time in milliseconds.", commands.Milliseconds, false),
-		ttl("STTL", "Returns in how many seconds members of a set expire.", commands.Seconds, true),
-		ttl("SPTTL", "Returns in how many milliseconds members of a set expire.", commands.Milliseconds, true),
-		ttl("SEXPIRETIME", "Returns the Unix time in seconds at which members of a set expire.", commands.Seconds, false),
-		ttl("SPEXPIRETIME", "Returns the Unix time in milliseconds at which members of a set expire.", commands.Milliseconds, false),
-		{Name: "SPERSIST", Arity: -5, Flags: commands.Write | commands.Fast, Keys: change, Syntax: "key " + members,
-			Since: since, Cost: cost, Summary: "Removes the expiry of members of a set.", Run: spersist},
-	}
-}
-
-// baseOf is the time from which a command counts.
-func baseOf(c *commands.Ctx, fromNow bool) int64 {
-	if fromNow {
-		return c.Now
-	}
-	return 0
+	rows := commands.PartRows{Letter: "S", Part: "member", Of: "set", Since: "8.12.0", Expire: sexpire, TTL: sttl, Persist: spersist}
+	return rows.Commands()
 }
 
 // memberWords are what the commands call members.
@@ -72,14 +34,7 @@ func sexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 			return c.Tx.Err()
 		}
 	}
-	c.Reply.Array(len(members))
-	for _, member := range members {
-		if !ok {
-			c.Reply.Int(commands.PartMissing)
-			continue
-		}
-		c.Reply.Int(x.Expire(member))
-	}
+	c.ReplyParts(members, ok, x.Expire)
 	if x.Updated > 0 {
 		c.Notify(commands.EventSet, "sexpire", key)
 	}
@@ -98,14 +53,7 @@ func sttl(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	c.Reply.Array(len(members))
-	for _, member := range members {
-		if !ok {
-			c.Reply.Int(commands.PartMissing)
-			continue
-		}
-		c.Reply.Int(commands.PartTTL(s, member, u, base))
-	}
+	c.ReplyParts(members, ok, func(member []byte) int64 { return commands.PartTTL(s, member, u, base) })
 	return nil
 }
 
@@ -123,15 +71,11 @@ func spersist(c *commands.Ctx) error {
 		return c.Tx.Err()
 	}
 	changed := false
-	c.Reply.Array(len(members))
-	for _, member := range members {
-		n := int64(commands.PartMissing)
-		if ok {
-			n = commands.PersistPart(s, ch, member)
-		}
+	c.ReplyParts(members, ok, func(member []byte) int64 {
+		n := commands.PersistPart(s, ch, member)
 		changed = changed || n == commands.PartChanged
-		c.Reply.Int(n)
-	}
+		return n
+	})
 	if changed {
 		c.Notify(commands.EventSet, "spersist", key)
 	}
