@@ -45,9 +45,7 @@ func (s *Store) MakeRoom() {
 	if bound == 0 || policy == PolicyNoEviction || policy != PolicySpill && s.keepsExpired() {
 		return
 	}
-	if policy == PolicySpill {
-		s.writer.EvictExcess()
-	}
+	s.writer.EvictExcess()
 	if s.keyspace.Memory.Load() <= bound {
 		return
 	}

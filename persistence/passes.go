@@ -38,7 +38,6 @@ func (h writerHost) Written(v structures.Value) structures.Value { return h.s.wr
 func (h writerHost) Unforced() bool                              { return !h.s.loading.done.Load() }
 func (h writerHost) Trimmed() uint64                             { return h.s.trimmed.Load() }
 func (h writerHost) Space() (free, total uint64)                 { return h.s.Space() }
-func (h writerHost) Report(kind string, err error)               { h.s.report(LevelError, kind, err) }
 
 // Bound implements writeback.Host: MaxMemory if values spill.
 func (h writerHost) Bound() int64 {
@@ -51,7 +50,7 @@ func (h writerHost) Bound() int64 {
 // initWriter makes the writeback, which writes nothing before the disk is there.
 func (s *Store) initWriter() {
 	s.writer.Init(writeback.Config{
-		Host: writerHost{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.journal, Log: &s.log,
+		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.journal, Log: &s.log,
 		Expiries: &s.expiries, Now: s.opts.Now,
 		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
 	})

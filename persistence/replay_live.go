@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 )
 
@@ -29,14 +28,9 @@ func (s *Store) newLive() *replay {
 	return r
 }
 
-// entryHeader is what a chunk has in front of the data of an entry: its term and type.
-const entryHeader = 9
-
 // Apply implements member.Applier.
-func (r *replay) Apply(e *grouplog.Entry) error {
-	b := make([]byte, entryHeader, entryHeader+len(e.Data))
-	b[entryHeader-1] = format.ChunkRecords
-	return r.entry(&windowChunk{Chunk: format.Chunk{Index: e.Index, Bytes: append(b, e.Data...)}})
+func (r *replay) Apply(index uint64, chunk []byte) error {
+	return r.entry(&windowChunk{Chunk: format.Chunk{Index: index, Bytes: chunk}})
 }
 
 // Skip implements member.Applier.

@@ -12,9 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
-	"github.com/cockroachdb/pebble/v2/sstable"
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
@@ -197,17 +194,10 @@ func (r *run) key(f *ref) []byte { return r.bytes[f.at:][:f.length] }
 func (r *run) value(f *ref) []byte { return r.bytes[f.at+f.length:][:f.value] }
 
 func (t *tables) writeTable(path string, r *run) error {
-	f, err := t.in.FS.Create(path, "vigil")
+	w, err := t.in.Disk.CreateTable(t.in.FS, path, t.in.Host.Options(), 0)
 	if err != nil {
 		return err
 	}
-	t.in.Disk.RLock()
-	o := t.in.Host.Options()
-	o.EnsureDefaults()
-	form := t.in.Disk.DB.TableFormat()
-	t.in.Disk.RUnlock()
-	f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: o.BytesPerSync})
-	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), o.MakeWriterOptions(0, form))
 	for i := range r.refs {
 		e := &r.refs[i]
 		if i > 0 && e.hash == r.refs[i-1].hash && bytes.Equal(r.key(e), r.key(&r.refs[i-1])) {

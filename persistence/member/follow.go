@@ -1,6 +1,7 @@
 package member
 
 import (
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -13,8 +14,10 @@ func (m *Member) follow(e *grouplog.Entry) (err error) {
 		m.live.Skip(e.Index)
 		return nil
 	}
+	chunk := make([]byte, entryHeader, entryHeader+len(e.Data))
+	chunk[entryHeader-1] = format.ChunkRecords
 	m.torn = true
-	if err = m.live.Apply(e); err == nil {
+	if err = m.live.Apply(e.Index, append(chunk, e.Data...)); err == nil {
 		m.torn = false
 	}
 	return err

@@ -6,7 +6,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/tail"
 )
@@ -44,8 +43,8 @@ type Host interface {
 
 // Applier applies the entries of the log of a group to memory, one after the other.
 type Applier interface {
-	// Apply applies an entry of records. After an error it may be applied in part.
-	Apply(e *grouplog.Entry) error
+	// Apply applies an entry of records, which is a chunk. After an error it may be applied in part.
+	Apply(index uint64, chunk []byte) error
 	// Skip passes over an entry that has none.
 	Skip(index uint64)
 }

@@ -8,9 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
@@ -214,15 +212,11 @@ func (i *Import) set(key, value []byte) error {
 
 func (i *Import) beginTable() error {
 	path := i.m.fs.PathJoin(i.dir, fmt.Sprintf("%06d.sst", len(i.paths)))
-	f, err := i.m.fs.Create(path, "vigil")
+	table, err := i.m.disk.CreateTable(i.m.fs, path, i.m.host.Options(), 6)
 	if err != nil {
 		return err
 	}
-	o := i.m.host.Options()
-	o.EnsureDefaults()
-	// The device begins to write while the rest is received, as with the tables that Pebble makes.
-	f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: o.BytesPerSync})
-	i.table, i.bytes = sstable.NewWriter(objstorageprovider.NewFileWritable(f), o.MakeWriterOptions(6, i.m.disk.DB.TableFormat())), 0
+	i.table, i.bytes = table, 0
 	i.paths = append(i.paths, path)
 	return nil
 }

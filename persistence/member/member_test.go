@@ -101,9 +101,9 @@ func (r *rig) LogConfig() storelog.Config {
 }
 
 // Apply implements Applier.
-func (r *rig) Apply(e *grouplog.Entry) error {
+func (r *rig) Apply(index uint64, _ []byte) error {
 	if r.failing == nil {
-		r.applied = append(r.applied, e.Index)
+		r.applied = append(r.applied, index)
 	}
 	return r.failing
 }

@@ -112,7 +112,7 @@ func (p *Pager) ReadPage(id uint64, use func(page []byte) error) bool {
 		return false
 	}
 	p.failed = true
-	p.w.host.Report("page", err)
+	p.w.operator.Error("page", err)
 	return false
 }
 

@@ -73,7 +73,7 @@ func (w *Writer) stageParts() {
 	m.stage.used = true
 	w.staging.Store(true)
 	if err := w.disk.Apply(b, pebble.Sync); err != nil {
-		w.host.Report("materialise", fmt.Errorf("stage pages: %w", err))
+		w.operator.Error("materialise", fmt.Errorf("stage pages: %w", err))
 		w.takeParts()
 		m.stage.off = true
 		return

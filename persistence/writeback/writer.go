@@ -32,13 +32,17 @@ type Host interface {
 	Trimmed() uint64
 	// Space is how many bytes are free on the disk, and how many it has; both 0 if that is not known.
 	Space() (free, total uint64)
-	// Report logs an error of some kind.
-	Report(kind string, err error)
+}
+
+// Log is what an operator reads.
+type Log interface {
+	Error(kind string, err error)
 }
 
 // Config is what a Writer works on. All of it belongs to the store.
 type Config struct {
 	Host     Host
+	Operator Log
 	Disk     *lsm.Disk
 	Keyspace *keyspace.Keyspace
 	Keys     *format.Keys
@@ -62,6 +66,7 @@ type Config struct {
 // stay in memory, tombstones too.
 type Writer struct {
 	host     Host
+	operator Log
 	disk     *lsm.Disk
 	keyspace *keyspace.Keyspace
 	keys     *format.Keys
@@ -119,7 +124,7 @@ const LargeBytes = 1 << 20
 
 // Init makes a Writer of the zero value.
 func (w *Writer) Init(c Config) {
-	w.host, w.disk, w.keyspace, w.keys, w.now = c.Host, c.Disk, c.Keyspace, c.Keys, c.Now
+	w.host, w.operator, w.disk, w.keyspace, w.keys, w.now = c.Host, c.Operator, c.Disk, c.Keyspace, c.Keys, c.Now
 	w.journal, w.log, w.expiries = c.Journal, c.Log, c.Expiries
 	w.bound, w.least = c.JournalBound, c.LargeBytes
 	w.wake = make(chan struct{}, 1)

@@ -64,7 +64,7 @@ func newRig(t *testing.T, c Config) *rig {
 		}
 		r.keyspace.Pool.Close()
 	})
-	c.Host, c.Disk, c.Keyspace, c.Keys, c.Journal, c.Log, c.Expiries = r, &r.disk, &r.keyspace, &r.keys, &r.journal, &r.log, &r.clock
+	c.Host, c.Operator, c.Disk, c.Keyspace, c.Keys, c.Journal, c.Log, c.Expiries = r, r, &r.disk, &r.keyspace, &r.keys, &r.journal, &r.log, &r.clock
 	c.Now = func() int64 { return 1 }
 	r.w.Init(c)
 	return r
@@ -90,7 +90,7 @@ func (r *rig) Unforced() bool                              { return false }
 func (r *rig) Bound() int64                                { return r.bound }
 func (r *rig) Trimmed() uint64                             { return 0 }
 func (r *rig) Space() (free, total uint64)                 { return r.free, r.total }
-func (r *rig) Report(string, error)                        { r.reports++ }
+func (r *rig) Error(string, error)                         { r.reports++ }
 
 // change changes a key under the lock of its shard: f gets its table and slot, -1 for none.
 func (r *rig) change(key string, f func(t *keyspace.Table, i int, hash uint64)) {
