@@ -14,6 +14,14 @@ func (a candidate) before(b candidate) bool {
 	return a.slot < b.slot
 }
 
+// compare is that order for sorting.
+func (a candidate) compare(b candidate) int {
+	if a.before(b) {
+		return -1
+	}
+	return 1
+}
+
 // siftUp restores the heap of the best candidates so far, the worst at the
 // root, after its last element was added.
 func siftUp(h []candidate) {

@@ -197,23 +197,19 @@ func (gs *Groups) Closed(number int32, now, step int64) bool {
 // opens the groups that are due; p is told.
 func (gs *Groups) Open(p Policy, now, step int64) {
 	gs.now, gs.step = max(gs.now, now), max(gs.step, step)
+	gs.lookAgain(p, &gs.byTime, gs.now, func(g *Group) *int64 { return &g.wakes })
+	gs.lookAgain(p, &gs.bySteps, gs.step, func(g *Group) *int64 { return &g.stepsOn })
+}
+
+// lookAgain looks at the groups of a queue that are due, unless they stand in it for another time by now.
+func (gs *Groups) lookAgain(p Policy, queue *wakeQueue, now int64, standsFor func(g *Group) *int64) {
 	for {
-		w, ok := gs.byTime.due(gs.now)
-		if !ok {
-			break
-		}
-		if g := gs.Of(w.group); g != nil && g.wakes == w.at {
-			g.wakes = 0
-			gs.Look(p, w.group)
-		}
-	}
-	for {
-		w, ok := gs.bySteps.due(gs.step)
+		w, ok := queue.due(now)
 		if !ok {
 			return
 		}
-		if g := gs.Of(w.group); g != nil && g.stepsOn == w.at {
-			g.stepsOn = 0
+		if g := gs.Of(w.group); g != nil && *standsFor(g) == w.at {
+			*standsFor(g) = 0
 			gs.Look(p, w.group)
 		}
 	}

@@ -134,20 +134,17 @@ func (l *lagrange) Pick(dst []int, step int64, count int, _ Source) []int {
 		if m := InterestOf(n); n.Age(step) < 1 || !(m.Weight*max(m.Arrival, n.Estimate) > 0) {
 			continue
 		}
-		l.all = append(l.all, candidate{LagrangeIndex(n, n.Age(step), price), slot})
-	}
-	slices.SortFunc(l.all, func(a, b candidate) int {
-		if a.before(b) {
-			return -1
+		if value := LagrangeIndex(n, n.Age(step), price); !math.IsNaN(value) {
+			l.all = append(l.all, candidate{value, slot})
 		}
-		return 1
-	})
+	}
+	slices.SortFunc(l.all, candidate.compare)
 	rooms := l.table.Begin()
 	for _, c := range l.all {
 		if count == 0 {
 			break
 		}
-		if !math.IsNaN(c.value) && rooms.Take(l.table.GroupOf(c.slot)) {
+		if rooms.Take(l.table.GroupOf(c.slot)) {
 			dst = append(dst, c.slot)
 			count--
 		}

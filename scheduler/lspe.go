@@ -211,12 +211,7 @@ func (l *lspe) Pick(dst []int, step int64, count int, draws Source) []int {
 			siftDown(l.best)
 		}
 	}
-	slices.SortFunc(l.best, func(a, b candidate) int {
-		if a.before(b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(l.best, candidate.compare)
 	rooms := l.table.Begin()
 	for _, c := range l.best {
 		if count > 0 && rooms.Take(l.table.GroupOf(c.slot)) {

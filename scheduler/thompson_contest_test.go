@@ -17,12 +17,7 @@ func believedScan(table *Table, step int64, count int) []int {
 			list = append(list, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b candidate) int {
-		if a.before(b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, candidate.compare)
 	var slots []int
 	for _, c := range list[:min(count, len(list))] {
 		slots = append(slots, c.slot)

@@ -53,9 +53,7 @@ func (s *Schedule) Pay(ch *structures.Change, node []byte, cost float64, nowMill
 func MayPay(ch *structures.Change) error { return ch.Permit(opPay) }
 
 func (s *Schedule) paid(slot int, cost float64, now int64) {
-	s.ready()
-	s.setTime(now)
-	s.version = versionSignals
+	s.later(now)
 	n := &s.node
 	s.table.Load(slot, n)
 	s.purse.Pay(cost - n.Cost)

@@ -173,16 +173,8 @@ func (s *Schedule) AppendHead(dst []byte) []byte {
 	return s.appendHeadFields(dst)
 }
 
-// appendHeadFields appends what versionSignals adds to the head.
-func (s *Schedule) appendHeadFields(dst []byte) []byte {
-	fields := [headEnd]uint64{headQuiet: uint64(s.config.QuietMillis), headSignals: s.signals,
-		headTheta: floatBits(s.table.Crowd.Theta), headSure: floatBits(s.table.Crowd.Sure)}
-	if s.config.ByHost {
-		fields[headByHost] = 1
-	}
-	fields[headMissed], fields[headWorst] = s.missed, uint64(s.worst)
-	fields[headBudget], fields[headPurse], fields[headPurseStep] = floatBits(s.config.Budget), floatBits(s.purse.Left), uint64(s.purse.Step)
-	fields[headPrice] = floatBits(s.config.Price)
+// appendFields appends which fields are not zero, and these: bits of floating-point numbers or numbers.
+func appendFields(dst []byte, fields []uint64, float func(i int) bool) []byte {
 	mask := uint64(0)
 	for i, v := range fields {
 		if v != 0 {
@@ -193,13 +185,26 @@ func (s *Schedule) appendHeadFields(dst []byte) []byte {
 	for i, v := range fields {
 		switch {
 		case v == 0:
-		case headFloat(i):
+		case float(i):
 			dst = binary.LittleEndian.AppendUint64(dst, v)
 		default:
 			dst = binary.AppendUvarint(dst, v)
 		}
 	}
 	return dst
+}
+
+// appendHeadFields appends what versionSignals adds to the head.
+func (s *Schedule) appendHeadFields(dst []byte) []byte {
+	fields := [headEnd]uint64{headQuiet: uint64(s.config.QuietMillis), headSignals: s.signals,
+		headTheta: floatBits(s.table.Crowd.Theta), headSure: floatBits(s.table.Crowd.Sure)}
+	if s.config.ByHost {
+		fields[headByHost] = 1
+	}
+	fields[headMissed], fields[headWorst] = s.missed, uint64(s.worst)
+	fields[headBudget], fields[headPurse], fields[headPurseStep] = floatBits(s.config.Budget), floatBits(s.purse.Left), uint64(s.purse.Step)
+	fields[headPrice] = floatBits(s.config.Price)
+	return appendFields(dst, fields[:], headFloat)
 }
 
 // headFloat says that a field of the head is a float.
@@ -331,23 +336,7 @@ func appendGroup(dst []byte, name string, g *scheduler.Group) []byte {
 		fields[i] = uint64(v)
 	}
 	fields[groupTheta], fields[groupSure] = floatBits(g.Crowd.Theta), floatBits(g.Crowd.Sure)
-	mask := uint64(0)
-	for i, v := range fields {
-		if v != 0 {
-			mask |= 1 << i
-		}
-	}
-	dst = binary.AppendUvarint(dst, mask)
-	for i, v := range fields {
-		switch {
-		case v == 0:
-		case i >= groupTheta:
-			dst = binary.LittleEndian.AppendUint64(dst, v)
-		default:
-			dst = binary.AppendUvarint(dst, v)
-		}
-	}
-	return dst
+	return appendFields(dst, fields[:], func(i int) bool { return i >= groupTheta })
 }
 
 // The last fields of a group are floats.

@@ -140,9 +140,7 @@ func (s *Schedule) SetGroup(ch *structures.Change, node, group []byte, nowMillis
 }
 
 func (s *Schedule) setGroup(slot int, group string, now int64) {
-	s.ready()
-	s.setTime(now)
-	s.version = versionSignals
+	s.later(now)
 	number := int32(0)
 	if group != "" {
 		number = s.numberOf(group)
@@ -218,19 +216,20 @@ func (s *Schedule) Limit(ch *structures.Change, group []byte, gap, rest, steps, 
 }
 
 func (s *Schedule) limit(group string, l scheduler.Limits, now int64) {
-	s.ready()
-	s.setTime(now)
-	s.version = versionSignals
-	number := s.numberOf(group)
-	g := *s.table.Groups.Of(number)
-	g.Limits = l
-	if (l == scheduler.Limits{}) {
-		g.Handed, g.Ended, g.Last = 0, 0, 0
-	}
-	s.replaceGroup(number, g)
+	s.changeGroup(group, now, func(g *scheduler.Group) {
+		g.Limits = l
+		if (l == scheduler.Limits{}) {
+			g.Handed, g.Ended, g.Last = 0, 0, 0
+		}
+	})
 }
 
-func (s *Schedule) replaceGroup(number int32, g scheduler.Group) {
+// changeGroup changes a group, which is made if it is not there.
+func (s *Schedule) changeGroup(group string, now int64, change func(g *scheduler.Group)) {
+	s.later(now)
+	number := s.numberOf(group)
+	g := *s.table.Groups.Of(number)
+	change(&g)
 	s.table.Groups.Put(number, g)
 	s.table.Groups.Look(s.policy, number)
 	s.touchGroup(number)
@@ -265,13 +264,7 @@ func (s *Schedule) Hold(ch *structures.Change, group []byte, millis, nowMillis i
 }
 
 func (s *Schedule) hold(group string, until, now int64) {
-	s.ready()
-	s.setTime(now)
-	s.version = versionSignals
-	number := s.numberOf(group)
-	g := *s.table.Groups.Of(number)
-	g.Held = until
-	s.replaceGroup(number, g)
+	s.changeGroup(group, now, func(g *scheduler.Group) { g.Held = until })
 }
 
 // Group describes a group, in the order to be shown: open-in-ms is how long gap, rest

@@ -61,9 +61,7 @@ func (s *Schedule) SetPast(ch *structures.Change, node []byte, p Past, nowMillis
 }
 
 func (s *Schedule) setPast(slot int, p Past, now int64) {
-	s.ready()
-	s.setTime(now)
-	s.version = versionSignals
+	s.later(now)
 	n := &s.node
 	s.table.Load(slot, n)
 	if p.Age >= 0 {

@@ -59,10 +59,15 @@ func (s *Schedule) old(n *scheduler.Node, at int64) bool {
 	return s.clock.stepMillis > 0 && n.Probes > 0 && s.clock.wall(at) < n.Last
 }
 
-func (s *Schedule) signal(slot int, nats float64, now int64) {
+// later begins a change, at a time, that versions before do not know.
+func (s *Schedule) later(now int64) {
 	s.ready()
 	s.setTime(now)
 	s.version = versionSignals
+}
+
+func (s *Schedule) signal(slot int, nats float64, now int64) {
+	s.later(now)
 	n := &s.node
 	s.table.Load(slot, n)
 	n.Hear(s.table.CrowdOf(n.Group), nats)
