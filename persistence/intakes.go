@@ -51,7 +51,7 @@ func (h intakeHost) End(left []uint32) {
 // get everything through the log: that is ErrMember.
 func (s *Store) NewIntake() (*intake.Intake, error) { return s.newIntake(0, 0) }
 
-// newIntake is NewIntake with runs of so many bytes, and values of which so many are in memory.
+// newIntake is NewIntake with runs of run bytes, and at most most bytes of a value in memory.
 func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
 	if s.member != nil {
 		return nil, ErrMember

@@ -350,6 +350,6 @@ func (in *Intake) Page(id uint64, page []byte) error {
 	return in.tables.page(in.Phys[in.db], in.hash, in.pageKey(id), page)
 }
 
-// Dir is the name of the directory, in that of the store, in which the tables of an intake lie; who takes in may have another one in it,
+// Dir is the name of the directory, in that of the store, in which the tables of an intake lie; the caller may put another one into it,
 // which is removed with it.
 func (in *Intake) Dir() string { return in.FS.PathBase(in.Path) }
