@@ -171,7 +171,7 @@ func bitrange(c *commands.Ctx) error {
 		bits.Each(b, bit, start, end, unit, func(at int64) bool {
 			c.Reply.Int(at)
 			n++
-			return n != limit
+			return n != limit && !c.Reply.Lost()
 		})
 		return int(n)
 	})

@@ -176,25 +176,15 @@ func readChoice(c *commands.Ctx, yes, no string) bool {
 	return false
 }
 
-func clientNoEvict(c *commands.Ctx) error { return setClientFlag(c, commands.ClientNoEvict) }
+func clientNoEvict(c *commands.Ctx) error { return setClientFlag(c, commands.ClientNoEvict, nil) }
 
-func clientNoTouch(c *commands.Ctx) error { return setClientFlag(c, commands.ClientNoTouch) }
+func clientNoTouch(c *commands.Ctx) error { return setClientFlag(c, commands.ClientNoTouch, nil) }
 
 func clientImports(c *commands.Ctx) error {
-	on := readChoice(c, "ON", "OFF")
-	if c.Args.Err() == nil && on && !c.Host.Limits().ImportMode {
-		c.Args.Fail(errNoImportMode)
+	if c.Host.Limits().ImportMode {
+		return setClientFlag(c, commands.ClientImports, nil)
 	}
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	if on {
-		c.Client.Set(commands.ClientImports)
-	} else {
-		c.Client.Clear(commands.ClientImports)
-	}
-	c.Reply.OK()
-	return nil
+	return setClientFlag(c, commands.ClientImports, errNoImportMode)
 }
 
 // clientCapa takes every word: those that are not known have no effect.
@@ -208,8 +198,12 @@ func clientCapa(c *commands.Ctx) error {
 	return nil
 }
 
-func setClientFlag(c *commands.Ctx, f commands.ClientFlag) error {
+// setClientFlag reads ON or OFF. With an error the flag may not be set.
+func setClientFlag(c *commands.Ctx, f commands.ClientFlag, refusal error) error {
 	on := readChoice(c, "ON", "OFF")
+	if c.Args.Err() == nil && on && refusal != nil {
+		c.Args.Fail(refusal)
+	}
 	if err := c.Args.Done(); err != nil {
 		return err
 	}

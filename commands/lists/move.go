@@ -107,16 +107,20 @@ func brpoplpush(c *commands.Ctx) error {
 // continues to wait if the source came to hold something else than a list; if
 // the destination did, it gets an error, and the element stays.
 func moveOrPark(c *commands.Ctx, from, to []byte, out, in list.End, millis int64) error {
-	if c.Woken != nil {
-		if _, _, err := persistence.View[*list.List](c.Tx, from); errors.Is(err, structures.ErrWrongType) {
-			return parkMove(c, from, millis)
-		}
+	if c.Woken != nil && isNoList(c, from) {
+		return parkMove(c, from, millis)
 	}
 	ok, err := moveElement(c, from, to, out, in)
 	if ok || err != nil {
 		return err
 	}
 	return parkMove(c, from, millis)
+}
+
+// isNoList reports that a key holds something else than a list.
+func isNoList(c *commands.Ctx, key []byte) bool {
+	_, _, err := persistence.View[*list.List](c.Tx, key)
+	return errors.Is(err, structures.ErrWrongType)
 }
 
 // parkMove waits for the source. After the timeout Redis returns a null

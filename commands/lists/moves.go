@@ -2,14 +2,12 @@ package lists
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
 )
 
@@ -80,15 +78,10 @@ func blmovem(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	moved, err := m.run(c)
-	if c.Woken != nil && errors.Is(err, structures.ErrWrongType) {
-		// The source may become a list again; a destination that is none ends the wait.
-		if _, _, of := persistence.View[*list.List](c.Tx, m.from); errors.Is(of, structures.ErrWrongType) {
-			err = nil
+	if c.Woken == nil || !isNoList(c, m.from) { // else it may become a list again; a destination that is none ends the wait
+		if moved, err := m.run(c); moved || err != nil {
+			return err
 		}
-	}
-	if moved || err != nil {
-		return err
 	}
 	w := commands.Wait{Keys: [][]byte{m.from}, Millis: m.millis, Expired: (*commands.Reply).NullArray}
 	if m.exactly && c.Woken == nil {
