@@ -162,9 +162,7 @@ func (e *evictor) score(t *keyspace.Table, i int, random uint64) (score uint64, 
 func (s *Store) evict(t *keyspace.Table, db, i int) {
 	key := slices.Clone(t.Key(t.Meta(i)))
 	hash := t.HashAt(i)
-	s.noteEvicted(hash, s.deleteInBackground(t, i, key))
+	s.noteEvicted(hash, s.sweeper.Delete(t, i, key))
 	s.stats.evicted.Add(1)
-	if s.opts.OnEvent != nil {
-		s.opts.OnEvent(EventEvicted, db, key)
-	}
+	s.event(EventEvicted, db, key)
 }

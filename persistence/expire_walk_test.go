@@ -78,18 +78,18 @@ func TestExpiryThatIsGivenBehindTheWalkIsSeen(t *testing.T) {
 				tx.SetExpire([]byte(keys[0]), 5) // which makes the cycle come
 			})
 			w := &s.sweeper
-			if _, _, done := s.expireSome(w, 10, 15); done {
+			if _, _, done := w.Walk(10, 15); done {
 				t.Fatal("30 keys are walked over in one hold of 15 slots")
 			}
 			behind := 0
 			for _, key := range keys {
-				if s.Hash([]byte(key)) < w.cursor {
+				if s.Hash([]byte(key)) < w.Cursor() {
 					all(s, 10, func(tx *Tx) { meanwhile(s, tx, key) })
 					behind++
 				}
 			}
 			for done := false; !done; {
-				_, _, done = s.expireSome(w, 10, 1000)
+				_, _, done = w.Walk(10, 1000)
 			}
 			left := 0
 			all(s, 10, func(tx *Tx) {
@@ -102,7 +102,7 @@ func TestExpiryThatIsGivenBehindTheWalkIsSeen(t *testing.T) {
 					}
 				}
 			})
-			w.shard, w.db, w.cursor = 0, 0, 0
+			w.Forget()
 			if n := s.ExpireCycle(60, time.Second); n != left || left < behind-1 { // one may have been over
 				t.Errorf("%d of %d keys expired", n, left)
 			}
@@ -134,15 +134,15 @@ func TestSwapDuringTheWalkHidesNoExpiry(t *testing.T) {
 	s.ExpireCycle(10, time.Second) // database 1 is known to expire at 50
 	all(s, 10, func(tx *Tx) { tx.SetString([]byte(keys[early]), nil, 11) })
 	w := &s.sweeper
-	w.shard, w.db, w.cursor = 0, 0, 0
-	if _, _, done := s.expireSome(w, 12, 15); done {
+	w.Forget()
+	if _, _, done := w.Walk(12, 15); done {
 		t.Fatal("30 keys are walked over in one hold of 15 slots")
 	}
 	all(s, 12, func(tx *Tx) { tx.Swap(0, 1) })
 	for done := false; !done; {
-		_, _, done = s.expireSome(w, 12, 1000)
+		_, _, done = w.Walk(12, 1000)
 	}
-	w.shard, w.db, w.cursor = 0, 0, 0
+	w.Forget()
 	if n := s.ExpireCycle(60, time.Second); n != early {
 		t.Errorf("%d keys expired, want %d", n, early)
 	}

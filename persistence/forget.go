@@ -8,20 +8,19 @@ import (
 // holdStill keeps everything from memory and disk: clients, passes and the sweeper. It
 // waits for what is under way, and returns what ends it.
 func (s *Store) holdStill() (end func()) {
-	s.sweeper.mu.Lock()
+	s.sweeper.Lock()
 	s.writer.Lock()
 	unlock := s.keyspace.LockAll()
 	return func() {
 		unlock()
 		s.writer.Unlock()
-		s.sweeper.mu.Unlock()
+		s.sweeper.Unlock()
 	}
 }
 
 // forgetPass drops what the writeback has under way, and what the sweeper has found.
 func (s *Store) forgetPass() error {
-	w := &s.sweeper
-	w.shard, w.db, w.cursor, w.walked, w.next, w.lists = 0, 0, 0, nil, 0, listSweeper{}
+	s.sweeper.Forget()
 	return s.writer.Forget()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/sweep"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -355,7 +356,7 @@ func TestFollowerChangesNothingByItself(t *testing.T) {
 	}
 	other.send(n)
 	other.count()
-	if got := other.s.ExpireCycle(w.now+2*leaderDelay, 1e9); got != 1 {
+	if got := other.s.ExpireCycle(w.now+2*sweep.LeaderDelay, 1e9); got != 1 {
 		t.Errorf("%d keys expired on the new leader, want 1", got)
 	}
 }

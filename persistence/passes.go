@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/sweep"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 )
@@ -47,12 +48,15 @@ func (h writerHost) Bound() int64 {
 	return h.s.maxMemory.Load()
 }
 
-// initWriter makes the writeback, which writes nothing before the disk is there.
+// initWriter makes the writeback and what looks for expired keys. They do nothing before the disk is there.
 func (s *Store) initWriter() {
 	s.writer.Init(writeback.Config{
 		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.journal, Log: &s.log,
 		Expiries: &s.expiries, Now: s.opts.Now,
 		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
+	})
+	s.sweeper.Init(sweep.Config{
+		Host: sweepHost{s}, Operator: operatorLog{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Clock: &s.expiries,
 	})
 }
 

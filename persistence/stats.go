@@ -10,7 +10,6 @@ import (
 // counters only grow.
 type counters struct {
 	faults, expired, expiredFields, evicted, spilled, leftBehind atomic.Int64
-	expiryLooked, expiryCapped                                   atomic.Int64
 }
 
 // Stats are numbers for INFO.
@@ -96,7 +95,7 @@ func (s *Store) Counters() Stats {
 	return Stats{
 		Materialised: s.writer.Values.Load(), Faults: c.faults.Load(), PageReads: s.writer.PageReads.Load(),
 		Expired: c.expired.Load(), ExpiredFields: c.expiredFields.Load(),
-		ExpiryLooked: c.expiryLooked.Load(), ExpiryCapped: c.expiryCapped.Load(),
+		ExpiryLooked: s.sweeper.Looked.Load(), ExpiryCapped: s.sweeper.Capped.Load(),
 		Evicted: c.evicted.Load(), Spilled: c.spilled.Load(), LeftBehind: c.leftBehind.Load(),
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/reserve"
+	"github.com/vigildb/vigil/persistence/sweep"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/persistence/writeback"
@@ -81,7 +82,7 @@ type Store struct {
 	segment  uint64 // with which the log begins; guarded by the lock of writer
 	reached  uint64 // newest record that anything in Pebble may hold; guarded by the lock of writer
 	warmer   warming
-	sweeper  sweeper
+	sweeper  sweep.Sweeper
 	expiries expiry.Clock
 
 	// Background goroutines end when ctx does; Close waits for them.

@@ -310,9 +310,7 @@ func (tx *Tx) expired(t *keyspace.Table, i int, hash uint64, key []byte) int {
 	t.Detach(i)
 	t.Erase(i)
 	tx.s.stats.expired.Add(1)
-	if tx.s.opts.OnEvent != nil {
-		tx.s.opts.OnEvent(EventExpired, tx.db, key)
-	}
+	tx.s.event(EventExpired, tx.db, key)
 	if tx.OnChange != nil {
 		tx.OnChange(tx.db, key)
 	}

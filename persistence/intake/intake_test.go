@@ -10,9 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
-	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/lsm/lsmtest"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 )
@@ -30,13 +30,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{T: t, keys: format.DeriveKeys([16]byte{1}), fs: vfs.NewMem()}
-	f := fence.New(r.fs, "db")
-	db, err := lsm.Open("db", lsm.Options(f, disktest.Silent{}), f, func() bool { return false })
-	r.must(err)
-	r.disk.Init(t.Context().Done())
-	r.disk.SetFence(f)
-	r.disk.DB = db
-	t.Cleanup(func() { r.must(lsm.Close("db", db, f)) })
+	lsmtest.Open(t, r.fs, &r.disk)
 	return r
 }
 

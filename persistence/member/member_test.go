@@ -10,12 +10,12 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/expiry"
-	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/lsm/lsmtest"
 	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/structures"
@@ -52,19 +52,14 @@ func newRig(t *testing.T) *rig {
 	r.keyspace.Init(new(structures.HashKeys), 0)
 	r.journal.Init()
 	r.durable.Init()
-	f := fence.New(r.fs, "db")
 	r.must(r.fs.MkdirAll("db", 0o700))
-	db, err := lsm.Open("db", lsm.Options(f, disktest.Silent{}), f, func() bool { return false })
-	r.must(err)
-	r.disk.Init(t.Context().Done())
-	r.disk.SetFence(f)
-	r.disk.DB = db
+	lsmtest.Open(t, r.fs, &r.disk)
 	r.m = New(Config{Host: r, Log: r, Replicator: r, Disk: &r.disk, Keyspace: &r.keyspace, Journal: &r.journal, Durable: &r.durable,
 		Size: &r.size, Expiries: &r.expiries, FS: r.fs, Dir: "db"})
 	r.must(r.m.Open())
 	t.Cleanup(func() {
 		r.m.Resign()
-		r.must(errors.Join(r.m.CloseLog(), lsm.Close("db", db, f)))
+		r.must(r.m.CloseLog())
 		r.keyspace.Pool.Close()
 	})
 	return r

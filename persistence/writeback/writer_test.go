@@ -10,13 +10,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/expiry"
-	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/lsm/lsmtest"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 )
@@ -50,20 +49,8 @@ func newRig(t *testing.T, c Config) *rig {
 		r.keyspace.Shard[i].Tables = make([]*keyspace.Table, 1)
 	}
 	r.journal.Init()
-	f := fence.New(vfs.NewMem(), "db")
-	db, err := lsm.Open("db", lsm.Options(f, disktest.Silent{}), f, func() bool { return false })
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.disk.Init(t.Context().Done())
-	r.disk.SetFence(f)
-	r.disk.DB = db
-	t.Cleanup(func() {
-		if err := lsm.Close("db", db, f); err != nil {
-			t.Error(err)
-		}
-		r.keyspace.Pool.Close()
-	})
+	lsmtest.Open(t, vfs.NewMem(), &r.disk)
+	t.Cleanup(r.keyspace.Pool.Close)
 	c.Host, c.Operator, c.Disk, c.Keyspace, c.Keys, c.Journal, c.Log, c.Expiries = r, r, &r.disk, &r.keyspace, &r.keys, &r.journal, &r.log, &r.clock
 	c.Now = func() int64 { return 1 }
 	r.w.Init(c)

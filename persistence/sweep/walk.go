@@ -1,9 +1,9 @@
-package persistence
+package sweep
 
 import (
+	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/vigildb/vigil/persistence/format"
@@ -16,18 +16,6 @@ import (
 // are not used: it follows the index of what is on disk, and walks the tables that
 // have keys with an expiry, a part at each call. It also deletes expired fields.
 
-// sweeper is the position at which the cycle continues.
-type sweeper struct {
-	mu     sync.Mutex // one cycle at a time; guards all below
-	shard  int
-	db     int
-	cursor uint64
-	walked *keyspace.Table // that the cursor is in, and has been since its start; else nil
-	next   int64           // the first expiry of the keys walked over
-
-	lists listSweeper
-}
-
 const (
 	// Costs in slots looked at, one of which takes about 4 ns: the budget is
 	// counted rather than timed, for this package reads no clock.
@@ -37,77 +25,75 @@ const (
 	holdExpired   = 200 // keys expired in one hold of a lock
 )
 
-// ExpireCycle deletes keys, and fields of values in memory, that have expired at now
+// Cycle deletes keys, and fields of values in memory, that have expired at now
 // (unix ms) and returns the number of keys. It stops after about budget, a quarter
 // of which is reserved for what is in memory, or when it has visited everything
 // once, and continues from there at the next call. A member of a group that does not
 // lead it deletes nothing.
-func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
-	w := &s.sweeper
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (s *Sweeper) Cycle(now int64, budget time.Duration) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	left := budget.Microseconds() * slotsPerMicro
-	expired, cost, err := s.sweepLists(&w.lists, now, left-left/4)
-	if err != nil && !w.lists.logged {
-		s.opts.Logf(LevelError, "expire keys on disk: %v", err)
+	expired, cost, err := s.sweepLists(now, left-left/4)
+	if err != nil {
+		s.operator.Error("expire", fmt.Errorf("expire keys on disk: %w", err))
 	}
-	w.lists.logged = err != nil
 	left -= cost
-	if s.keepsExpired() {
+	if s.host.Defers() {
 		return expired // by the leader's records
 	}
-	dbs := s.Databases()
+	dbs := len(s.host.Databases())
 	visited := 0
 	for visited <= format.ShardCount*dbs && left > 0 {
-		n, cost, done := s.expireSome(w, now, left)
+		n, cost, done := s.Walk(now, left)
 		expired += n
 		left -= cost
 		if done {
 			visited++
-			w.cursor = 0
-			if w.db++; w.db >= dbs {
-				w.db, w.shard = 0, (w.shard+1)%format.ShardCount
+			s.cursor = 0
+			if s.db++; s.db >= dbs {
+				s.db, s.shard = 0, (s.shard+1)%format.ShardCount
 				left -= costOfLock
 			}
 		}
 	}
 	if visited <= format.ShardCount*dbs {
-		s.stats.expiryCapped.Add(1)
+		s.Capped.Add(1)
 	}
 	return expired
 }
 
-// expireSome continues in the table at w.
-func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64, done bool) {
-	sh := &s.keyspace.Shard[w.shard]
+// Walk goes on in the table at hand, and looks at about left slots at most. It is the step of a cycle, whose lock is held.
+func (s *Sweeper) Walk(now, left int64) (expired int, cost int64, done bool) {
+	sh := &s.keyspace.Shard[s.shard]
 	if !s.keyspace.LockFree(sh) {
 		return 0, 1, true
 	}
 	defer s.keyspace.UnlockShard(sh)
-	t := sh.Tables[w.db]
-	if s.keepsExpired() || t == nil || t.Expiring == 0 && t.TimedParts() == 0 {
+	t := sh.Tables[s.db]
+	if s.host.Defers() || t == nil || t.Expiring == 0 && t.TimedParts() == 0 {
 		return 0, 1, true
 	}
-	if n := s.expireFields(t, w.db, now, holdExpired); n > 0 {
+	if n := s.expireFields(t, s.db, now, holdExpired); n > 0 {
 		return 0, 1 + expiredCost(n), false
 	}
 	if t.Expiring == 0 {
 		return 0, 1, true
 	}
-	if w.cursor == 0 {
+	if s.cursor == 0 {
 		if t.NextExpiry > now {
 			return 0, 1, true
 		}
-		w.walked, w.next = t, math.MaxInt64
+		s.walked, s.next = t, math.MaxInt64
 		t.NewExpiry = math.MaxInt64
 	}
 	limit := min(left, writeback.HoldSlots)
 	looked := int64(0)
-	defer func() { s.stats.expiryLooked.Add(looked) }()
-	for i := t.Seek(max(w.cursor, uint64(w.shard)<<56)); i < t.Places(); {
+	defer func() { s.Looked.Add(looked) }()
+	for i := t.Seek(max(s.cursor, uint64(s.shard)<<56)); i < t.Places(); {
 		if cost >= limit || expired >= holdExpired {
-			w.cursor = t.HashAt(i)
-			if w.cursor != 0 {
+			s.cursor = t.HashAt(i)
+			if s.cursor != 0 {
 				return expired, cost + expiredCost(expired), false
 			}
 		}
@@ -119,43 +105,50 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 		}
 		looked++
 		if expire := t.Expire(meta); expire > now {
-			w.next = min(w.next, expire)
+			s.next = min(s.next, expire)
 			i++
 			continue
 		}
-		s.expireSlot(t, w.db, i)
+		s.expireSlot(t, s.db, i)
 		expired++
 		if t.Meta(i)&keyspace.Tombstone != 0 {
 			i++
 		}
 	}
-	if w.walked == t { // no flush or swap came between
-		t.NextExpiry = min(w.next, t.NewExpiry)
+	if s.walked == t { // no flush or swap came between
+		t.NextExpiry = min(s.next, t.NewExpiry)
 	}
-	w.walked = nil
+	s.walked = nil
 	return expired, cost + expiredCost(expired), true
 }
 
 func expiredCost(n int) int64 { return int64(n) * costOfExpired }
 
 // expireSlot deletes the expired key at slot i.
-func (s *Store) expireSlot(t *keyspace.Table, db, i int) {
+func (s *Sweeper) expireSlot(t *keyspace.Table, db, i int) {
 	key := slices.Clone(t.Key(t.Meta(i)))
-	s.deleteInBackground(t, i, key)
-	s.stats.expired.Add(1)
-	if s.opts.OnEvent != nil {
-		s.opts.OnEvent(EventExpired, db, key)
-	}
+	s.Delete(t, i, key)
+	s.host.Expired(db, key)
 }
 
-// deleteInBackground deletes the key at slot i with a record of its own. The lock
-// of the shard is held, and no transaction has the key open.
-func (s *Store) deleteInBackground(t *keyspace.Table, i int, key []byte) (lsn uint64) {
+// Delete deletes the key at slot i with a record of its own, whose number it returns. The lock of the shard is held, and no
+// transaction has the key open.
+func (s *Sweeper) Delete(t *keyspace.Table, i int, key []byte) (lsn uint64) {
+	t.Erase(i)
+	return s.host.Journal(deletion(t, key), nil, nil)
+}
+
+// deletion is the record of it.
+func deletion(t *keyspace.Table, key []byte) []byte {
 	var rec structures.Change
+	keyOf(&rec, t, key)
+	rec.Op(format.OpDelete, 0)
+	return rec.Encoded()
+}
+
+// keyOf begins what a record says of a key.
+func keyOf(rec *structures.Change, t *keyspace.Table, key []byte) {
 	rec.Op(format.OpKey, 2)
 	rec.Uint(uint64(t.Phys))
 	rec.Bytes(key)
-	rec.Op(format.OpDelete, 0)
-	t.Erase(i)
-	return s.append(rec.Encoded(), 0, nil)
 }

@@ -1,4 +1,4 @@
-package persistence
+package sweep
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
-	"github.com/vigildb/vigil/structures"
 )
 
 // The cycle processes the lists of the index that are due. A list is removed only
@@ -19,17 +18,6 @@ import (
 // the deletions and everything else that made its entries obsolete. The cycle does
 // not wait for that: the next one removes the lists that this one has processed.
 
-// listSweeper is the position of the cycle in the index. It is guarded by the
-// mutex of the sweeper.
-type listSweeper struct {
-	done   [][]byte     // keys of lists that were worked off
-	moved  expiry.Lists // entries of theirs that are not due
-	lsn    uint64       // what the journal must have got to before they go
-	logged bool         // the error of the last cycle was logged
-	phys   []uint32     // physical database of each logical one
-	at     int          // of phys, with which the next cycle begins
-}
-
 const (
 	costOfList  = 5000 // in slots: 20 us
 	costOfDue   = 300  // 1.2 us
@@ -37,42 +25,41 @@ const (
 	costOfClock = 10
 	holdDue     = 64 // entries looked up in one hold of a lock
 
-	// leaderDelay is after how many milliseconds a follower looks again for a key that
+	// LeaderDelay is after how many milliseconds a follower looks again for a key that
 	// is over and that the leader has not deleted.
-	leaderDelay = 10_000
+	LeaderDelay = 10_000
 )
 
 // sweepLists deletes keys that are due according to the lists, within about the
 // budget, and returns their number and the cost.
-func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost int64, err error) {
-	if len(w.done) > 0 {
-		if err := s.retireLists(w); err != nil || len(w.done) > 0 {
+func (s *Sweeper) sweepLists(now, budget int64) (expired int, cost int64, err error) {
+	if len(s.lists.done) > 0 {
+		if err := s.retireLists(); err != nil || len(s.lists.done) > 0 {
 			return 0, 0, err
 		}
 	}
 	defer func() {
-		if len(w.done) > 0 {
-			w.lsn = s.journal.Newest()
-			s.requestSync(w.lsn)
+		if len(s.lists.done) > 0 {
+			s.lists.lsn = s.host.Sync()
 		}
 	}()
 	sh := &s.keyspace.Shard[0]
 	if !s.keyspace.LockSound(sh) {
 		return 0, 0, nil
 	}
-	w.phys = append(w.phys[:0], s.mapping.Phys...)
+	s.lists.phys = append(s.lists.phys[:0], s.host.Databases()...)
 	sh.Mu.Unlock()
-	for range w.phys {
+	for range s.lists.phys {
 		if cost >= budget {
 			break
 		}
-		w.at = (w.at + 1) % len(w.phys)
+		s.lists.at = (s.lists.at + 1) % len(s.lists.phys)
 		cost += costOfClock
-		due, mark := s.expiries.Due(w.phys[w.at], now)
+		due, mark := s.clock.Due(s.lists.phys[s.lists.at], now)
 		if !due {
 			continue
 		}
-		n, c, err := s.sweepDatabase(w, w.at, now, budget-cost, mark)
+		n, c, err := s.sweepDatabase(s.lists.at, now, budget-cost, mark)
 		expired, cost = expired+n, cost+c
 		if err != nil {
 			return expired, cost, err
@@ -83,8 +70,8 @@ func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost
 
 // sweepDatabase processes lists of one database. It reads one list at a time,
 // and holds nothing of Pebble while keys are deleted.
-func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark uint64) (expired int, cost int64, err error) {
-	phys, from := w.phys[db], format.AppendPhysBound(nil, format.PrefixExpiry, uint64(w.phys[db]))
+func (s *Sweeper) sweepDatabase(db int, now, budget int64, mark uint64) (expired int, cost int64, err error) {
+	phys, from := s.lists.phys[db], format.AppendPhysBound(nil, format.PrefixExpiry, uint64(s.lists.phys[db]))
 	var entries []format.Expiring
 	for cost < budget {
 		key, at, list, err := s.nextList(phys, from, entries[:0], now)
@@ -93,22 +80,22 @@ func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark ui
 		}
 		cost += costOfList
 		if key == nil {
-			s.expiries.Set(phys, at, mark)
+			s.clock.Set(phys, at, mark)
 			return expired, cost, nil
 		}
 		entries, from = list, append(append(from[:0], key...), 0)
-		n, c, err := s.sweepEntries(w, db, phys, at, now, list)
+		n, c, err := s.sweepEntries(db, phys, at, now, list)
 		expired, cost = expired+n, cost+c
 		if err != nil {
 			return expired, cost, err
 		}
-		w.done = append(w.done, key)
+		s.lists.done = append(s.lists.done, key)
 	}
 	return expired, cost, nil
 }
 
 // nextList is expiry.Next of the instance of Pebble that there is.
-func (s *Store) nextList(phys uint32, from []byte, dst []format.Expiring, now int64) (key []byte, at int64, list []format.Expiring, err error) {
+func (s *Sweeper) nextList(phys uint32, from []byte, dst []format.Expiring, now int64) (key []byte, at int64, list []format.Expiring, err error) {
 	s.disk.RLock()
 	defer s.disk.RUnlock()
 	return expiry.Next(s.disk.DB, phys, from, dst, now)
@@ -116,11 +103,11 @@ func (s *Store) nextList(phys uint32, from []byte, dst []format.Expiring, now in
 
 // sweepEntries deletes the keys of a list that are due, and reschedules the
 // others.
-func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64, list []format.Expiring) (expired int, cost int64, err error) {
+func (s *Sweeper) sweepEntries(db int, phys uint32, at, now int64, list []format.Expiring) (expired int, cost int64, err error) {
 	due := list[:0]
 	for _, e := range list {
 		if expire := at + int64(e.Ticks)*format.ExpiryTick; expire > now {
-			w.moved.Add(now, phys, e.Hash, expire)
+			s.lists.moved.Add(now, phys, e.Hash, expire)
 			cost += costOfMoved
 			continue
 		}
@@ -131,7 +118,7 @@ func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64,
 		for n < len(due) && n < holdDue && format.ShardOf(due[n].Hash) == format.ShardOf(due[0].Hash) {
 			n++
 		}
-		some, err := s.expireHashes(w, db, phys, now, due[:n])
+		some, err := s.expireHashes(db, phys, now, due[:n])
 		if err != nil {
 			return expired, cost, err
 		}
@@ -141,19 +128,19 @@ func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64,
 }
 
 // expireHashes deletes the expired keys with these hashes, all of one shard.
-func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due []format.Expiring) (expired int, err error) {
+func (s *Sweeper) expireHashes(db int, phys uint32, now int64, due []format.Expiring) (expired int, err error) {
 	shard := format.ShardOf(due[0].Hash)
 	sh := &s.keyspace.Shard[shard]
 	if !s.keyspace.LockSound(sh) {
 		return 0, nil
 	}
 	defer s.keyspace.UnlockShard(sh)
-	if s.mapping.Phys[db] != phys {
-		if db = slices.Index(s.mapping.Phys, phys); db < 0 { // else swapped meanwhile
+	if s.host.Databases()[db] != phys {
+		if db = slices.Index(s.host.Databases(), phys); db < 0 { // else swapped meanwhile
 			return 0, nil // flushed
 		}
 	}
-	t := s.table(shard, db)
+	t := s.host.Table(shard, db)
 	var it *pebble.Iterator
 	if !t.Resident {
 		if it, err = s.disk.DB.NewIter(&pebble.IterOptions{
@@ -167,11 +154,11 @@ func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due
 		if i > 0 && e.Hash == due[i-1].Hash {
 			continue
 		}
-		expired += s.expireInMemory(w, t, db, e.Hash, now)
+		expired += s.expireInMemory(t, db, e.Hash, now)
 		if it == nil {
 			continue
 		}
-		n, err := s.expireHeads(w, it, t, db, e.Hash, now)
+		n, err := s.expireHeads(it, t, db, e.Hash, now)
 		expired += n
 		if err != nil {
 			return expired, fmt.Errorf("expire keys on disk: %w", err)
@@ -182,7 +169,7 @@ func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due
 
 // expireInMemory deletes keys that have a slot. One that expires later by a change
 // that counts on the entry keeps one.
-func (s *Store) expireInMemory(w *listSweeper, t *keyspace.Table, db int, hash uint64, now int64) (expired int) {
+func (s *Sweeper) expireInMemory(t *keyspace.Table, db int, hash uint64, now int64) (expired int) {
 	for i := t.Seek(hash); i < t.Places(); {
 		meta := t.Meta(i)
 		switch {
@@ -192,11 +179,11 @@ func (s *Store) expireInMemory(w *listSweeper, t *keyspace.Table, db int, hash u
 			i++
 		case t.Expire(meta) > now:
 			if t.Indexed(meta) {
-				w.moved.Add(now, t.Phys, hash, t.Expire(meta))
+				s.lists.moved.Add(now, t.Phys, hash, t.Expire(meta))
 			}
 			i++
-		case s.keepsExpired():
-			w.moved.Add(now, t.Phys, hash, now+leaderDelay)
+		case s.host.Defers():
+			s.lists.moved.Add(now, t.Phys, hash, now+LeaderDelay)
 			i++
 		default:
 			s.expireSlot(t, db, i) // another slot may be here now
@@ -207,7 +194,7 @@ func (s *Store) expireInMemory(w *listSweeper, t *keyspace.Table, db int, hash u
 }
 
 // expireHeads deletes keys that have no slot.
-func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *keyspace.Table, db int, hash uint64, now int64) (expired int, err error) {
+func (s *Sweeper) expireHeads(it *pebble.Iterator, t *keyspace.Table, db int, hash uint64, now int64) (expired int, err error) {
 	t.Scratch = format.AppendHeadBound(t.Scratch[:0], t.Phys, hash)
 	for ok := it.SeekGE(t.Scratch); ok; ok = it.Next() {
 		_, at, key, err := format.SplitHeadKey(it.Key())
@@ -226,9 +213,9 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *keyspace.Tab
 			return expired, err
 		case h.Expire == 0:
 		case h.Expire > now:
-			w.moved.Add(now, t.Phys, hash, h.Expire)
-		case s.keepsExpired():
-			w.moved.Add(now, t.Phys, hash, now+leaderDelay)
+			s.lists.moved.Add(now, t.Phys, hash, h.Expire)
+		case s.host.Defers():
+			s.lists.moved.Add(now, t.Phys, hash, now+LeaderDelay)
 		default:
 			s.expireCold(t, db, hash, key, h.Paged)
 			expired++
@@ -238,46 +225,35 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *keyspace.Tab
 }
 
 // expireCold deletes a key that only the disk has. Its value is not read.
-func (s *Store) expireCold(t *keyspace.Table, db int, hash uint64, key []byte, paged bool) {
-	var rec structures.Change
-	rec.Op(format.OpKey, 2)
-	rec.Uint(uint64(t.Phys))
-	rec.Bytes(key)
-	rec.Op(format.OpDelete, 0)
+func (s *Sweeper) expireCold(t *keyspace.Table, db int, hash uint64, key []byte, paged bool) {
 	t.AddTombstone(hash, key, paged)
-	s.append(rec.Encoded(), 0, nil)
-	s.stats.expired.Add(1)
-	if s.opts.OnEvent != nil {
-		s.opts.OnEvent(EventExpired, db, key)
-	}
+	s.host.Journal(deletion(t, key), nil, nil)
+	s.host.Expired(db, key)
 }
 
 // retireLists removes the lists that the last cycle has processed, if the
 // journal is far enough.
-func (s *Store) retireLists(w *listSweeper) error {
-	if s.Synced() < w.lsn {
-		return nil
-	}
-	if err := s.member.AwaitForce(w.lsn); err != nil {
+func (s *Sweeper) retireLists() error {
+	if synced, err := s.host.Synced(s.lists.lsn); err != nil || !synced {
 		return err
 	}
 	s.disk.RLock()
 	defer s.disk.RUnlock()
 	b := s.disk.DB.NewBatch()
-	for _, key := range w.done {
+	for _, key := range s.lists.done {
 		if err := b.Delete(key, nil); err != nil {
 			return errors.Join(err, b.Close())
 		}
 	}
-	moved := w.moved // kept for another attempt
-	written, err := moved.Write(b, &s.keys)
+	moved := s.lists.moved // kept for another attempt
+	written, err := moved.Write(b, s.keys)
 	if err == nil {
 		err = s.disk.Apply(b, pebble.NoSync)
 	}
 	if err != nil {
 		return fmt.Errorf("remove expiries: %w", err)
 	}
-	s.expiries.Note(written)
-	w.done, w.moved = w.done[:0], expiry.Lists{}
+	s.clock.Note(written)
+	s.lists.done, s.lists.moved = s.lists.done[:0], expiry.Lists{}
 	return nil
 }

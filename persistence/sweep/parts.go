@@ -1,4 +1,4 @@
-package persistence
+package sweep
 
 import (
 	"github.com/vigildb/vigil/persistence/format"
@@ -10,7 +10,7 @@ import (
 // expireFields deletes parts of values that are due, about limit at most, and
 // returns how many. The lock of the shard is held. What is on disk only has to
 // wait until it is wanted, or warmed up.
-func (s *Store) expireFields(t *keyspace.Table, db int, now int64, limit int) (expired int) {
+func (s *Sweeper) expireFields(t *keyspace.Table, db int, now int64, limit int) (expired int) {
 	for expired < limit {
 		o := t.Due(now)
 		if o == nil {
@@ -23,13 +23,12 @@ func (s *Store) expireFields(t *keyspace.Table, db int, now int64, limit int) (e
 		}
 	}
 	expired += s.soundAlarms(t, db, now, limit-expired)
-	s.stats.expiredFields.Add(int64(expired))
 	return expired
 }
 
 // expireFieldsOf deletes what is due of one value with a record of its own, and
 // the key with it if nothing is left.
-func (s *Store) expireFieldsOf(t *keyspace.Table, db int, o *keyspace.Object, now int64, limit int) int {
+func (s *Sweeper) expireFieldsOf(t *keyspace.Table, db int, o *keyspace.Object, now int64, limit int) int {
 	var rec, fields structures.Change
 	if o.Pager != nil {
 		writeback.PagerOf(o).Retry()
@@ -39,38 +38,25 @@ func (s *Store) expireFieldsOf(t *keyspace.Table, db int, o *keyspace.Object, no
 	if n == 0 {
 		return 0
 	}
-	rec.Op(format.OpKey, 2)
-	rec.Uint(uint64(t.Phys))
-	rec.Bytes(o.Key)
+	keyOf(&rec, t, o.Key)
 	rec.Append(fields.Encoded())
-	i, empty := t.Find(s.Hash(o.Key), o.Key), o.Value.Empty()
-	var told telling
-	if f := s.feeder.Load(); f != nil {
-		told.add(f, o, fields.Encoded(), false)
-	}
-	if empty {
+	i, emptied := t.Find(s.keys.Hash.Sum(o.Key), o.Key), o.Value.Empty()
+	if emptied {
 		rec.Op(format.OpDelete, 0)
+	}
+	s.host.Journal(rec.Encoded(), o, fields.Encoded())
+	if emptied {
 		t.Erase(i)
 	} else {
 		t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 	}
-	s.append(rec.Encoded(), 0, &told)
-	if s.opts.OnEvent != nil {
-		event := EventFieldExpired
-		if o.Value.Kind() == structures.KindSet {
-			event = EventMemberExpired
-		}
-		s.opts.OnEvent(event, db, o.Key)
-		if empty {
-			s.opts.OnEvent(EventEmptied, db, o.Key)
-		}
-	}
+	s.host.PartsExpired(db, o, n)
 	return n
 }
 
 // soundAlarms deletes parts of records that are due, about limit at most, and returns
 // how many.
-func (s *Store) soundAlarms(t *keyspace.Table, db int, now int64, limit int) (expired int) {
+func (s *Sweeper) soundAlarms(t *keyspace.Table, db int, now int64, limit int) (expired int) {
 	for expired < limit {
 		a, rings := t.PopAlarm(now)
 		if !rings {

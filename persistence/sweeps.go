@@ -1,0 +1,72 @@
+package persistence
+
+import (
+	"time"
+
+	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/structures"
+)
+
+// sweepHost is the store as what looks for expired keys sees it.
+type sweepHost struct{ s *Store }
+
+func (h sweepHost) Defers() bool                        { return h.s.keepsExpired() }
+func (h sweepHost) Databases() []uint32                 { return h.s.mapping.Phys }
+func (h sweepHost) Table(shard, db int) *keyspace.Table { return h.s.table(shard, db) }
+
+// Journal implements sweep.Host.
+func (h sweepHost) Journal(rec []byte, o *keyspace.Object, changed []byte) uint64 {
+	f := h.s.feeder.Load()
+	if f == nil || o == nil {
+		return h.s.append(rec, 0, nil)
+	}
+	var told telling
+	told.add(f, o, changed, false)
+	return h.s.append(rec, 0, &told)
+}
+
+// Expired implements sweep.Host.
+func (h sweepHost) Expired(db int, key []byte) {
+	h.s.stats.expired.Add(1)
+	h.s.event(EventExpired, db, key)
+}
+
+// PartsExpired implements sweep.Host.
+func (h sweepHost) PartsExpired(db int, o *keyspace.Object, n int) {
+	h.s.stats.expiredFields.Add(int64(n))
+	event := EventFieldExpired
+	if o.Value.Kind() == structures.KindSet {
+		event = EventMemberExpired
+	}
+	h.s.event(event, db, o.Key)
+	if o.Value.Empty() {
+		h.s.event(EventEmptied, db, o.Key)
+	}
+}
+
+// Sync implements sweep.Host.
+func (h sweepHost) Sync() uint64 {
+	lsn := h.s.journal.Newest()
+	h.s.requestSync(lsn)
+	return lsn
+}
+
+// Synced implements sweep.Host.
+func (h sweepHost) Synced(lsn uint64) (bool, error) {
+	if h.s.Synced() < lsn {
+		return false, nil
+	}
+	err := h.s.member.AwaitForce(lsn)
+	return err == nil, err
+}
+
+// event tells who asked for events of one.
+func (s *Store) event(e Event, db int, key []byte) {
+	if s.opts.OnEvent != nil {
+		s.opts.OnEvent(e, db, key)
+	}
+}
+
+// ExpireCycle deletes keys, and fields of values in memory, that have expired at now
+// (unix ms) and returns the number of keys, see [sweep.Sweeper.Cycle].
+func (s *Store) ExpireCycle(now int64, budget time.Duration) int { return s.sweeper.Cycle(now, budget) }
