@@ -49,7 +49,7 @@ func (s *Store) Close() error {
 		sh.Tables = nil
 		sh.Mu.Unlock()
 	}
-	s.discard.drain(s)
+	s.purger.Drain()
 	s.keyspace.Pool.Close()
 	if err != nil {
 		return fmt.Errorf("close store %s: %w", s.opts.Dir, err)

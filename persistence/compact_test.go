@@ -21,7 +21,7 @@ import (
 // accounted for until the background has freed it.
 func checkAccounts(t testing.TB, s *Store) {
 	t.Helper()
-	s.discard.drain(s)
+	s.purger.Drain()
 	defer checkLarge(t, s)
 	defer checkTally(t, s)
 	for n := range s.keyspace.Shard {

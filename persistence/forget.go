@@ -37,11 +37,7 @@ func (s *Store) forgetMemory() {
 		}
 		sh.Forget()
 	}
-	for _, old := range s.discard.take() {
-		old.t.Drop()
-	}
-	flushed, _ := s.discard.flushed()
-	s.discard.purged(len(flushed))
+	s.purger.Forget()
 	clear(s.seen.newest)
 	s.seen.floor.Store(0)
 	s.log.Cut(^uint64(0))
@@ -68,5 +64,5 @@ func (s *Store) recall() error {
 		return err
 	}
 	s.journal.Resume(at)
-	return s.purgeUnmapped()
+	return s.purger.Unmapped(s.mapping.Phys, s.journal.Newest())
 }

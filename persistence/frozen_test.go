@@ -30,7 +30,7 @@ func TestFrozenCopyStaysAsItWas(t *testing.T) {
 	}
 	f.s.SetMaxMemory(64<<10, PolicySpill, 5) // none of the larger values fits
 	all(s, 1, func(tx *Tx) { tx.FlushAll() })
-	if err := s.purgeFlushed(); err != nil {
+	if err := s.purger.Run(); err != nil {
 		t.Error(err)
 	}
 	for db, want := range []int{100, 102, 110, 0} {

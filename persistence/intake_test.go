@@ -231,7 +231,7 @@ func TestIntakeThatEndsEarlyLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.purgeFlushed(); err != nil {
+	if err := s.purger.Run(); err != nil {
 		t.Error(err)
 	}
 	in := smallIntake(t, s)

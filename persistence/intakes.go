@@ -42,8 +42,7 @@ func (h intakeHost) Decode(kind structures.Kind, encoded []byte) (structures.Val
 
 // End implements intake.Host.
 func (h intakeHost) End(left []uint32) {
-	h.s.discard.databases(left, max(h.lsn, h.s.journal.Newest()))
-	h.s.writer.Signal()
+	h.s.purger.Databases(left, max(h.lsn, h.s.journal.Newest()))
 	h.s.intake.Store(false)
 }
 

@@ -108,7 +108,7 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.complete(); err != nil {
 		return err
 	}
-	if err := errors.Join(s.purgeUnmapped(), s.dropIntake()); err != nil {
+	if err := errors.Join(s.purger.Unmapped(s.mapping.Phys, s.journal.Newest()), s.dropIntake()); err != nil {
 		return err
 	}
 	return s.disk.Fence().Adopt(s.fatal)

@@ -112,7 +112,7 @@ func TestSyncComesWhenMuchIsNotOnTheDevice(t *testing.T) {
 func TestValuesWaitForTheLog(t *testing.T) {
 	for what, write := range map[string]func(n *node){
 		"a pass":  func(n *node) { materialise(t, n.s) },
-		"a purge": func(n *node) { n.must(n.s.purgeFlushed()) },
+		"a purge": func(n *node) { n.must(n.s.purger.Run()) },
 		"members": func(n *node) {
 			n.must(n.log().SetMembership(grouplog.Membership{Index: n.last(), Members: []byte("members")}))
 		},

@@ -127,7 +127,7 @@ func TestLargeValuesThatAreGoneAreForgotten(t *testing.T) {
 			t.Errorf("%d values are known, want the hash", n)
 		}
 		all(s, 1, remove)
-		s.discard.drain(s)
+		s.purger.Drain()
 		for limit := time.After(10 * time.Second); s.writer.Large().Values > 0; runtime.Gosched() {
 			select {
 			case <-limit:

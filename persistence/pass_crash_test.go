@@ -104,7 +104,7 @@ func passWhile(t testing.TB, s *Store, shards int, change func()) {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	cut := s.journal.Cut()
-	err := s.purge()
+	err := s.purger.RunLocked()
 	for i := 0; i < shards && err == nil; i++ {
 		err = s.writer.WriteShard(changing{t.Context(), change}, i)
 	}

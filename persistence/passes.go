@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/purge"
 	"github.com/vigildb/vigil/persistence/sweep"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
@@ -48,13 +49,14 @@ func (h writerHost) Bound() int64 {
 	return h.s.maxMemory.Load()
 }
 
-// initWriter makes the writeback and what looks for expired keys. They do nothing before the disk is there.
+// initWriter makes the writeback, and what looks for expired keys and flushed databases. They do nothing before the disk is there.
 func (s *Store) initWriter() {
 	s.writer.Init(writeback.Config{
 		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.journal, Log: &s.log,
 		Expiries: &s.expiries, Now: s.opts.Now,
 		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
 	})
+	s.purger.Config = purge.Config{Host: writerHost{s}, Disk: &s.disk, Keyspace: &s.keyspace, Writer: &s.writer, Clock: &s.expiries}
 	s.sweeper.Init(sweep.Config{
 		Host: sweepHost{s}, Operator: operatorLog{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Clock: &s.expiries,
 	})
@@ -90,7 +92,7 @@ func (s *Store) materialiseStep(l *lull) {
 	if s.keyspace.Tear.Failure() != nil && s.member == nil {
 		s.remake()
 	}
-	if err := s.purgeFlushed(); err != nil && err != keyspace.ErrTorn && s.passes.Err() == nil {
+	if err := s.purger.Run(); err != nil && err != keyspace.ErrTorn && s.passes.Err() == nil {
 		s.report(LevelError, "purge", fmt.Errorf("remove flushed databases: %w", err))
 	}
 	if s.reserve.Tight() {
@@ -121,7 +123,7 @@ func (s *Store) materialiseStep(l *lull) {
 func (s *Store) Materialise(ctx context.Context) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
-	if err := s.purge(); err != nil {
+	if err := s.purger.RunLocked(); err != nil {
 		return err
 	}
 	last := s.journal.Cut()

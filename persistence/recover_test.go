@@ -263,7 +263,7 @@ func TestRecoveryRefusesToLeaveAPurgeWithoutItsFlush(t *testing.T) {
 	if err := s.WaitDurable(flush); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.purgeFlushed(); err != nil {
+	if err := s.purger.Run(); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s)

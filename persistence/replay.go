@@ -298,12 +298,11 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 			delete(byPhys, p)
 		}
 		for _, t := range byPhys {
-			t.Dropped = true
-			s.discard.table(i, t)
+			s.purger.Table(i, t)
 		}
 	}
 	if r.live {
-		r.s.purgeLater(phys, lsn)
+		r.s.purger.Replaced(s.mapping.Phys, phys, lsn)
 	}
 	copy(s.mapping.Phys, phys) // in its place: their number is read under no lock
 	s.mapping.Next = max(s.mapping.Next, next)

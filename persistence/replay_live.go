@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
@@ -124,23 +123,4 @@ func (w *replayer) bringIn() error {
 		return fmt.Errorf("before a change of it: %w", err)
 	}
 	return nil
-}
-
-// purgeLater has the disk lose the databases that a new list of them lacks. All shards are
-// locked.
-func (s *Store) purgeLater(phys []uint32, lsn uint64) {
-	var flushed []uint32
-	for _, p := range s.mapping.Phys {
-		if slices.Contains(phys, p) {
-			continue
-		}
-		flushed = append(flushed, p)
-		for i := range s.keyspace.Shard {
-			delete(s.keyspace.Shard[i].Counts, p)
-		}
-	}
-	if len(flushed) > 0 {
-		s.discard.databases(flushed, lsn)
-		s.writer.Signal()
-	}
 }

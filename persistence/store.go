@@ -18,6 +18,7 @@ import (
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/persistence/purge"
 	"github.com/vigildb/vigil/persistence/reserve"
 	"github.com/vigildb/vigil/persistence/sweep"
 	"github.com/vigildb/vigil/persistence/tail"
@@ -71,7 +72,7 @@ type Store struct {
 	member     *member.Member // nil if the store is alone
 	tracker    atomic.Pointer[Tracker]
 	feeder     atomic.Pointer[feeder] // nil without a feed
-	discard    discarded
+	purger     purge.Purger
 	intake     atomic.Bool // one is under way
 	following  atomic.Bool // a master decides what expires
 	origin     origin

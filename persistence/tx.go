@@ -208,9 +208,8 @@ func (tx *Tx) Commit() (lsn uint64) {
 		tx.noteChanged(lsn, flags&format.ChunkApart != 0)
 	}
 	if len(tx.flushed) > 0 {
-		tx.s.discard.databases(tx.flushed, lsn)
+		tx.s.purger.Databases(tx.flushed, lsn)
 		tx.flushed = tx.flushed[:0]
-		tx.s.writer.Signal()
 	}
 	tx.rec.Reset(maxKeptRecord)
 	if !changed {

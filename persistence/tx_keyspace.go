@@ -60,8 +60,7 @@ func (tx *Tx) flush(db int) bool {
 	for i := range s.keyspace.Shard {
 		sh := &s.keyspace.Shard[i]
 		if t := sh.Tables[db]; t != nil {
-			s.discard.table(i, t)
-			t.Dropped = true
+			s.purger.Table(i, t)
 			sh.Tables[db] = nil
 			some = true
 		}
