@@ -37,7 +37,7 @@ func (s *Store) Close() error {
 	if loaded {
 		s.flushLog(budget.C)
 	}
-	err := errors.Join(s.unwritten(), s.closeTail(), s.closeLog(), s.closeDisk())
+	err := errors.Join(s.unwritten(), s.tail.Close(), s.closeLog(), s.closeDisk())
 	for i := range s.keyspace.Shard {
 		sh := &s.keyspace.Shard[i]
 		sh.Mu.Lock()

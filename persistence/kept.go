@@ -1,9 +1,7 @@
 package persistence
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -28,15 +26,19 @@ const (
 	mostTail, leastTailBytes, tailPart = writeback.MaxPending, 4 << 20, 16
 )
 
-func (s *Store) tailPath() string { return path.Join(s.opts.Dir, tail.Name) }
-
 // tailSlots is how many slots the tail has.
-func (s *Store) tailSlots() int {
+func (o *Options) tailSlots() int {
 	size := int64(mostTail)
-	if bound := s.opts.bound(); bound > 0 {
+	if bound := o.bound(); bound > 0 {
 		size = min(max(bound/tailPart, leastTailBytes), mostTail)
 	}
 	return int(size / tailSlot)
+}
+
+// tailFile is where the tail is, or was.
+func (s *Store) tailFile() *tail.File {
+	return &tail.File{Path: path.Join(s.opts.Dir, tail.Name), FS: s.opts.FS, Map: s.opts.MapTail,
+		Identity: tail.Identity{Store: s.mapping.Secret, Boot: s.opts.Boot}, Slots: s.opts.tailSlots(), SlotBytes: tailSlot}
 }
 
 // openTail takes what a process that was killed left in the tail, and begins a new one. Where there
@@ -45,52 +47,28 @@ func (s *Store) openTail() error {
 	if s.opts.MapTail == nil || s.member != nil {
 		return nil
 	}
-	if s.opts.Boot == ([16]byte{}) {
+	f := s.tailFile()
+	if !f.Possible() {
 		s.opts.Logf(LevelWarn, "the system does not tell its boots apart: a process that is killed loses what the disk was not given yet")
 		return nil
 	}
-	kept, _, err := s.readTail()
+	kept, _, err := f.Read()
 	if err == nil {
 		err = s.takeKept(kept, s.lastChunk)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.tailPath(), err)
+		return fmt.Errorf("%s: %w", f.Path, err)
 	}
-	s.tail = s.newTail()
+	s.makeTail(f)
 	return nil
 }
 
-// readTail returns what is in the file, and whether that is all that a process of this store has left since the
-// machine was booted. One that is not there, or cannot be mapped, has nothing.
-func (s *Store) readTail() (kept []tail.Chunk, ours bool, err error) {
-	m, err := s.opts.MapTail(s.tailPath(), 0)
-	if err != nil {
-		if _, statErr := s.opts.FS.Stat(s.tailPath()); errors.Is(err, errors.ErrUnsupported) || errors.Is(statErr, fs.ErrNotExist) {
-			return nil, false, nil
-		}
-		return nil, false, err
+// makeTail makes an empty tail, if there can be one.
+func (s *Store) makeTail(f *tail.File) {
+	var err error
+	if s.tail, err = f.Make(); err != nil {
+		s.opts.Logf(LevelWarn, "without %s a process that is killed loses what the disk was not given yet: %v", tail.Name, err)
 	}
-	kept, ours, err = tail.Read(m, s.tailIdentity())
-	return kept, ours, errors.Join(err, m.Close())
-}
-
-// newTail makes an empty tail, nil if there can be none.
-func (s *Store) newTail() *tail.Tail {
-	slots := s.tailSlots()
-	m, err := s.opts.MapTail(s.tailPath(), tail.Size(slots, tailSlot))
-	if err == nil {
-		var t *tail.Tail
-		if t, err = tail.New(m, slots, tailSlot, s.tailIdentity()); err == nil {
-			return t
-		}
-		err = errors.Join(err, m.Close())
-	}
-	s.opts.Logf(LevelWarn, "without %s a process that is killed loses what the disk was not given yet: %v", tail.Name, err)
-	return nil
-}
-
-func (s *Store) tailIdentity() tail.Identity {
-	return tail.Identity{Store: s.mapping.Secret, Boot: s.opts.Boot}
 }
 
 // takeKept writes to the journal what follows its last chunk.
@@ -129,20 +107,12 @@ func (s *Store) mendTail() {
 		return
 	}
 	s.opts.Logf(LevelWarn, "the system cannot back the memory of %s, which is made anew", tail.Name)
-	err := s.opts.FS.Remove(s.tailPath()) // its memory stays: chunks refer to it
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	f := s.tailFile()
+	if err := f.Remove(); err != nil { // chunks refer to its memory, which stays
 		s.opts.Logf(LevelWarn, "remove %s: %v", tail.Name, err)
 	}
-	s.tail = s.newTail()
+	s.makeTail(f)
 	s.journal.SetTail(s.tail)
-}
-
-// closeTail ends the tail. What the disk could not be given stays there for the next start.
-func (s *Store) closeTail() error {
-	if s.tail == nil || s.tail.Broken() {
-		return nil
-	}
-	return s.tail.Close()
 }
 
 // systemTail is what Options without a file system of their own have.

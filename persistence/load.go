@@ -48,7 +48,7 @@ func Start(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
 	if err := s.survey(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.closeTail(), s.closeLog(), s.closeDisk()))
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.tail.Close(), s.closeLog(), s.closeDisk()))
 	}
 	return s, nil
 }

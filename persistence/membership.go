@@ -60,21 +60,15 @@ func (h memberHost) Grown() {
 
 // Kept implements member.Host.
 func (h memberHost) Kept() (chunks []tail.Chunk, whole bool, err error) {
-	if h.s.opts.MapTail == nil || h.s.opts.Boot == [16]byte{} {
-		return nil, false, nil
-	}
-	if chunks, whole, err = h.s.readTail(); err != nil {
-		err = fmt.Errorf("%s: %w", h.s.tailPath(), err)
+	f := h.s.tailFile()
+	if chunks, whole, err = f.Read(); err != nil {
+		err = fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return chunks, whole, err
 }
 
 // DropKept implements member.Host.
-func (h memberHost) DropKept() {
-	if h.s.opts.MapTail != nil {
-		_ = h.s.opts.FS.Remove(h.s.tailPath())
-	}
-}
+func (h memberHost) DropKept() { _ = h.s.tailFile().Remove() }
 
 // join makes the store a member before anything is read.
 func (s *Store) join() {

@@ -10,15 +10,13 @@ import (
 
 	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/lsm/lsmtest"
 	"github.com/vigildb/vigil/persistence/writeback"
-	"github.com/vigildb/vigil/structures"
 )
 
-// rig is a Purger with the writeback that it waits for. It is the host of both.
+// rig is a Purger with the writeback that it waits for. It is its host.
 type rig struct {
 	*testing.T
 	p        Purger
@@ -27,8 +25,6 @@ type rig struct {
 	keys     format.Keys
 	disk     lsm.Disk
 	clock    expiry.Clock
-	journal  journal.Journal
-	log      journal.Log
 
 	refusal error  // of AwaitSync
 	awaited uint64 // by it
@@ -38,11 +34,9 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{T: t, keys: format.DeriveKeys([16]byte{1})}
 	r.keyspace.Init(&r.keys.Values, 0)
-	r.journal.Init()
 	lsmtest.Open(t, vfs.NewMem(), &r.disk)
 	t.Cleanup(r.keyspace.Pool.Close)
-	r.w.Init(writeback.Config{Host: r, Operator: r, Disk: &r.disk, Keyspace: &r.keyspace, Keys: &r.keys, Journal: &r.journal, Log: &r.log,
-		Expiries: &r.clock, Now: func() int64 { return 1 }})
+	r.w.Init(writeback.Config{Disk: &r.disk, Keyspace: &r.keyspace}) // nothing is ever under way
 	r.p.Config = Config{Host: r, Disk: &r.disk, Keyspace: &r.keyspace, Writer: &r.w, Clock: &r.clock}
 	return r
 }
@@ -58,14 +52,6 @@ func (r *rig) Seal(_ *pebble.Batch, lsn uint64) error {
 	}
 	return nil
 }
-
-func (r *rig) Contained(int) uint64                        { return 0 }
-func (r *rig) Written(v structures.Value) structures.Value { return v }
-func (r *rig) Unforced() bool                              { return false }
-func (r *rig) Bound() int64                                { return 0 }
-func (r *rig) Trimmed() uint64                             { return 0 }
-func (r *rig) Space() (free, total uint64)                 { return 0, 0 }
-func (r *rig) Error(_ string, err error)                   { r.T.Error(err) }
 
 // fill gives physical databases a key, a page, a count and a list each, on disk.
 func (r *rig) fill(phys ...uint32) {

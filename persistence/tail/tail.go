@@ -295,5 +295,10 @@ func (t *Tail) Crowded() bool { return 2*t.taken > t.count }
 // Broken reports that the system could not back the memory.
 func (t *Tail) Broken() bool { return t.broken }
 
-// Close closes the memory. No call may follow.
-func (t *Tail) Close() error { return t.memory.Close() }
+// Close closes the memory, unless the tail is nil, or broken: what the disk could not be given is in it. No call may follow.
+func (t *Tail) Close() error {
+	if t == nil || t.broken {
+		return nil
+	}
+	return t.memory.Close()
+}
