@@ -36,6 +36,7 @@ type sampler struct {
 	always  []bool        // by domain: it has a copy of everything
 	certain []int32       // the domains that are always
 	race    race
+	nesting *nesting // with Spread; the rest is empty then
 }
 
 // Streams of the race between domains and of those within them.
@@ -46,7 +47,8 @@ const (
 
 // LocateCopies appends the slots of the k copies of a hash to dst: k different
 // units in k different domains, each domain with its share of copies. The first
-// is the one that Locate returns. ErrEmpty without units, ErrCopies for k below
+// is the one that Locate returns. With Spread several copies may be in one domain, see
+// nesting. ErrEmpty without units, ErrCopies for k below
 // 1, above MaxCopies or above the domains.
 //
 // The first call after a change makes a table, which takes milliseconds for
@@ -60,6 +62,9 @@ func (m *Map) LocateCopies(hash uint64, k int, dst []int) ([]int, error) {
 	case k == 1:
 		return append(dst, m.Locate(hash)), nil
 	}
+	if c, ok := m.strategy.(*copysets); ok {
+		return c.copies(hash, k, dst)
+	}
 	s := m.samplers[k].Load()
 	if s == nil {
 		var err error
@@ -72,6 +77,9 @@ func (m *Map) LocateCopies(hash uint64, k int, dst []int) ([]int, error) {
 
 // locate appends k slots, the first of them given.
 func (s *sampler) locate(hash uint64, first int, dst []int) []int {
+	if s.nesting != nil {
+		return s.nesting.locate(hash, first, dst)
+	}
 	dst = append(dst, first)
 	from, spare := len(dst), s.spare
 	not := s.domains[first]
@@ -101,8 +109,22 @@ func (m *Map) newSampler(k int) (*sampler, error) {
 	if s := m.samplers[k].Load(); s != nil {
 		return s, nil
 	}
-	s := &sampler{domains: make([]int32, len(m.slots))}
-	totals := m.groupDomains(s.domains)
+	s, err := m.makeSampler(k)
+	if err == nil {
+		m.samplers[k].Store(s)
+	}
+	return s, err
+}
+
+func (m *Map) makeSampler(k int) (*sampler, error) {
+	if m.opts.Spread > 0 {
+		if k > m.room() {
+			return nil, ErrCopies
+		}
+		return &sampler{nesting: m.newNesting(k)}, nil
+	}
+	domains, totals := numberDomains(m.slots)
+	s := &sampler{domains: domains}
 	if k > len(totals) {
 		return nil, ErrCopies
 	}
@@ -117,7 +139,6 @@ func (m *Map) newSampler(k int) (*sampler, error) {
 		}
 	}
 	s.race = m.newRace(s, weights)
-	m.samplers[k].Store(s)
 	return s, nil
 }
 
@@ -167,12 +188,12 @@ func (m *Map) newRace(s *sampler, weights []Capacity) race {
 	return r
 }
 
-// groupDomains numbers the domains by their first slot, fills in the domain of
-// each slot, and returns the capacities of the domains.
-func (m *Map) groupDomains(domains []int32) []Capacity {
-	var totals []Capacity
+// numberDomains numbers the domains by their first slot, and returns the domain of
+// each slot, -1 for a free one, and the capacities of the domains.
+func numberDomains(slots []slot) (domains []int32, totals []Capacity) {
+	domains = make([]int32, len(slots))
 	byName := map[string]int32{}
-	for i, u := range m.slots {
+	for i, u := range slots {
 		domains[i] = -1
 		if u.name == "" {
 			continue
@@ -186,11 +207,20 @@ func (m *Map) groupDomains(domains []int32) []Capacity {
 		domains[i] = d
 		totals[d] += u.capacity
 	}
-	return totals
+	return domains, totals
 }
 
 // Domains returns how many copies of an object there can be.
-func (m *Map) Domains() int { return len(m.groupDomains(make([]int32, len(m.slots)))) }
+func (m *Map) Domains() int {
+	if m.opts.Spread > 0 {
+		return m.room()
+	}
+	_, totals := numberDomains(m.slots)
+	if c, ok := m.strategy.(*copysets); ok {
+		return min(len(totals), c.width)
+	}
+	return len(totals)
+}
 
 // nearlyAll is the share from which a domain gets a copy of everything: its
 // weight would have to be many times that of all others. 2^-10 is far below

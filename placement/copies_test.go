@@ -244,7 +244,7 @@ func TestRaceIsWonBySmallestScores(t *testing.T) {
 
 func TestCopiesAreInDifferentDomains(t *testing.T) {
 	each(t, func(t *testing.T, spec Spec) {
-		m := newMap(t, spec.Name, 12)
+		m := mapOf(t, Options{Strategy: spec.Name, Seed: 42, Copies: 5}, manyUnits(spec.Weighted, 12)...)
 		for i := range 12 {
 			u := m.Units()[i]
 			u.Domain = string(rune('a' + i%5)) // domains of different sizes

@@ -18,12 +18,17 @@ import (
 //	length state   crc-32c of all before
 //	u              4
 //
+// Format 2 has spread, scatter and bound (u each) behind the levels, and with a bound
+// the objects behind the state: see appendHeld. A map without any of these has
+// format 1.
+//
 // stretch is in units of 2^-16, a capacity the bits of the float64 that the
 // user stated. These numbers are on disk and never change; each map has one
 // encoding.
 const (
 	magic        = "VPLC"
-	formatNumber = 1
+	formatFirst  = 1
+	formatCopies = 2 // with spread, scatter or bound
 	headLength   = len(magic) + 3 + 8
 	maxScale     = 128 // capacities of MinDecimal to MaxDecimal need 21+30
 )
@@ -34,11 +39,16 @@ func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 func (m *Map) AppendBinary(dst []byte) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, magic...)
-	dst = append(dst, formatNumber, m.spec.Number, HashVersion)
+	dst = append(dst, m.format(), m.spec.Number, HashVersion)
 	dst = binary.LittleEndian.AppendUint64(dst, m.opts.Seed)
 	dst = binary.AppendUvarint(dst, uint64(m.opts.Stretch*stretchUnit))
 	for _, v := range []int{m.opts.Points, m.opts.Slots, m.opts.Copies, m.opts.Levels} {
 		dst = binary.AppendUvarint(dst, uint64(v))
+	}
+	if m.format() == formatCopies {
+		dst = binary.AppendUvarint(dst, uint64(m.opts.Spread))
+		dst = binary.AppendUvarint(dst, uint64(m.opts.Scatter))
+		dst = binary.AppendUvarint(dst, m.boundMillionths())
 	}
 	dst = binary.AppendVarint(dst, int64(m.scale))
 	dst = binary.AppendUvarint(dst, uint64(len(m.slots)))
@@ -50,7 +60,18 @@ func (m *Map) AppendBinary(dst []byte) ([]byte, error) {
 		}
 	}
 	dst = appendText(dst, m.strategy.AppendState(nil))
+	if m.held != nil {
+		dst = m.appendHeld(dst)
+	}
 	return appendSum(dst, start), nil
+}
+
+// format is that of the encoded map.
+func (m *Map) format() byte {
+	if m.opts.Spread > 0 || m.opts.Scatter > 0 || m.opts.Bound > 0 {
+		return formatCopies
+	}
+	return formatFirst
 }
 
 // appendSum appends the checksum of what follows start.
@@ -81,7 +102,13 @@ func Decode(b []byte) (*Map, error) {
 	}
 	p := r.plan()
 	state := r.text(len(body))
-	if r.bad || len(r.rest) > 0 || m.restore(p, state) != nil {
+	if r.bad || m.held == nil && len(r.rest) > 0 || m.restore(p, state) != nil {
+		return nil, ErrCorrupt
+	}
+	if m.held != nil {
+		m.restoreHeld(&r)
+	}
+	if r.bad || len(r.rest) > 0 {
 		return nil, ErrCorrupt
 	}
 	// Equal bytes again say that nothing was out of range, out of order or
@@ -122,7 +149,7 @@ func (m *Map) restore(p plan, state []byte) error {
 	if n := len(p.slots); n > 0 && p.slots[n-1].name == "" {
 		return ErrCorrupt
 	}
-	next, err := changed(m.strategy, changes)
+	next, err := changedTo(m.strategy, p, changes)
 	if err != nil {
 		return err
 	}
@@ -133,7 +160,7 @@ func (m *Map) restore(p plan, state []byte) error {
 
 // Clone returns an independent copy.
 func (m *Map) Clone() *Map {
-	c := &Map{opts: m.opts, spec: m.spec, strategy: m.strategy.Clone(), names: map[string]int{}}
+	c := &Map{opts: m.opts, spec: m.spec, strategy: m.strategy.Clone(), names: map[string]int{}, held: m.held.clone()}
 	c.adopt(plan{slots: append([]slot(nil), m.slots...), scale: m.scale})
 	return c
 }
@@ -174,7 +201,8 @@ func (r *reader) options(body []byte) Options {
 			o.Strategy = s.Name
 		}
 	}
-	if body[len(magic)] != formatNumber || body[len(magic)+2] != HashVersion {
+	format := body[len(magic)]
+	if format != formatFirst && format != formatCopies || body[len(magic)+2] != HashVersion {
 		r.bad = true
 	}
 	o.Stretch = float64(r.uvarint(MaxStretch*stretchUnit)) / stretchUnit
@@ -182,6 +210,11 @@ func (r *reader) options(body []byte) Options {
 	o.Slots = int(r.uvarint(MaxSlots))
 	o.Copies = int(r.uvarint(MaxCopies))
 	o.Levels = int(r.uvarint(MaxLevels))
+	if format == formatCopies {
+		o.Spread = int(r.uvarint(MaxSpread))
+		o.Scatter = int(r.uvarint(MaxScatter))
+		o.Bound = float64(r.uvarint(MaxBound*boundUnit)) / boundUnit
+	}
 	return o
 }
 

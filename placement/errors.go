@@ -27,6 +27,10 @@ var (
 	// ErrCopies is returned when more copies are asked for than there are
 	// units in different domains.
 	ErrCopies = errors.New("placement: more copies than units in different domains")
+	// ErrBound is returned when objects are assigned to a map without Bound.
+	ErrBound = errors.New("placement: the map has no bound")
+	// ErrObjects is returned when there would be more than MaxObjects objects.
+	ErrObjects = errors.New("placement: too many objects are assigned")
 	// ErrPreview is returned when a preview would compare too many pairs of
 	// units; a change in several steps has shorter ones.
 	ErrPreview = errors.New("placement: the preview is too long")

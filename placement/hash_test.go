@@ -84,6 +84,10 @@ func TestPlacesAreFrozen(t *testing.T) {
 		"rendezvous copies": 0xfbd234ddc1f92926,
 		"maglev":            0xad25baed1fb4fe2b,
 		"maglev copies":     0x5c53599b7ee6a100,
+		"jumpback":          0x7ba88ec8f6511c8e,
+		"jumpback copies":   0xeedb28a751fe2676,
+		"copysets":          0x597c34e040313ee,
+		"copysets copies":   0xb1328aa8a7f69386,
 	}
 	each(t, func(t *testing.T, spec Spec) {
 		m := newMap(t, spec.Name, 100)
@@ -115,6 +119,23 @@ func TestPlacesAreFrozen(t *testing.T) {
 			t.Errorf("\"%s copies\": %#x,", spec.Name, copies)
 		}
 	})
+}
+
+// TestPlacesOfNestedDomainsAreFrozen is the same for copies that share a room.
+func TestPlacesOfNestedDomainsAreFrozen(t *testing.T) {
+	m, sum := mapOf(t, Options{Seed: 3, Spread: 2}, halls()...), uint64(0)
+	for i := range uint64(1000) {
+		dst, err := m.LocateCopies(Mix(i), 4, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range dst {
+			sum = Mix(sum + uint64(u) + 1)
+		}
+	}
+	if want := uint64(0x3c80202c97140f6a); sum != want {
+		t.Errorf("got %#x, want %#x", sum, want)
+	}
 }
 
 // avalanche flips each bit of random inputs and says how far the chance of each

@@ -1,7 +1,5 @@
 package placement
 
-import "slices"
-
 // jump is the consistent hash of Lamping and Veach (2014), a peer of cutpaste
 // for equal units.
 //
@@ -65,32 +63,7 @@ func (j *jump) DecodeState(state []byte) error {
 	return err
 }
 
-// Moves: what is at a number of the smaller system stays there with
-// probability small/large, and is at each further number of the larger one
-// with probability 1/large, wherever it came from.
+// Moves implements Strategy: see ordering.moves.
 func (j *jump) Moves(to Strategy, visit func(from, to int, share Fraction)) {
-	a, b := j.order, to.(*jump).order
-	if len(a) == 0 || len(b) == 0 || slices.Equal(a, b) {
-		return
-	}
-	small, large, back := a, b, false
-	if len(a) > len(b) {
-		small, large, back = b, a, true
-	}
-	s, l := len(small), len(large)
-	put := func(i, k int, share Fraction) {
-		from, to := small[i], large[k]
-		if back {
-			from, to = to, from
-		}
-		if from != to {
-			visit(int(from), int(to), share)
-		}
-	}
-	for i := range small {
-		put(i, i, Fraction(1/float64(l)))
-		for k := s; k < l; k++ {
-			put(i, k, Fraction(1/float64(s)/float64(l)))
-		}
-	}
+	j.moves(&to.(*jump).ordering, visit)
 }

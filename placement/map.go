@@ -31,6 +31,7 @@ type Map struct {
 	scale    int // capacities are multiples of 2^-scale; chosen by the first units
 	slots    []slot
 	names    map[string]int // slot by name
+	held     *held          // objects that are assigned; nil without Bound
 
 	sampling sync.Mutex // held while a sampler is made
 	samplers [MaxCopies + 1]atomic.Pointer[sampler]
@@ -54,7 +55,11 @@ func NewMap(opts Options) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Map{opts: opts, spec: spec, strategy: spec.New(opts), names: map[string]int{}}, nil
+	m := &Map{opts: opts, spec: spec, strategy: spec.New(opts), names: map[string]int{}}
+	if opts.Bound > 0 {
+		m.held = &held{}
+	}
+	return m, nil
 }
 
 // Options returns the completed options.
@@ -63,20 +68,31 @@ func (m *Map) Options() Options { return m.opts }
 // Len returns the number of units.
 func (m *Map) Len() int { return len(m.names) }
 
-// Bytes returns the memory held by the strategy, in bytes.
-func (m *Map) Bytes() int { return m.strategy.Bytes() }
+// Bytes returns the memory held by the strategy and by the objects that are
+// assigned, in bytes.
+func (m *Map) Bytes() int { return m.strategy.Bytes() + m.held.bytes() }
 
 // Hash returns the hash of an object's key, with the map's seed.
 func (m *Map) Hash(key []byte) uint64 { return Hash(key, m.opts.Seed) }
 
-// Locate returns the slot of a hash, -1 for a map without units.
-func (m *Map) Locate(hash uint64) int { return m.strategy.Locate(hash) }
+// Locate returns the slot of a hash, -1 for a map without units. Of a map with
+// Bound it is where the object was assigned, or without that, where it would be in
+// a map without a bound.
+func (m *Map) Locate(hash uint64) int {
+	if slot, ok := m.held.slot(hash); ok {
+		return slot
+	}
+	return m.strategy.Locate(hash)
+}
 
 // Choices appends the slots where an object may be: two for twochoice, which
 // may be the same one, else the one that Locate returns; none without units.
 func (m *Map) Choices(hash uint64, dst []int) []int {
 	if len(m.names) == 0 {
 		return dst
+	}
+	if slot, ok := m.held.slot(hash); ok {
+		return append(dst, slot)
 	}
 	if t, ok := m.strategy.(*twochoice); ok {
 		first, second := t.Choices(hash)
@@ -94,8 +110,8 @@ func (m *Map) Name(slot int) string {
 }
 
 // Units returns the units by slot, with their expected shares. Those of nearest
-// and share are what they approximate; those of slots and maglev are what units
-// have, in whole parts of the table.
+// and share are what they approximate; those of slots, maglev and copysets are what
+// units have, in whole parts of the table.
 func (m *Map) Units() []Unit {
 	shares := m.shares()
 	out := make([]Unit, 0, len(m.names))
@@ -314,12 +330,21 @@ func (m *Map) planRemove(names []string) (plan, []Change, error) {
 
 // commit changes the strategy, then the units.
 func (m *Map) commit(p plan, changes []Change) error {
-	next, err := changed(m.strategy, changes)
+	var hashes []uint64
+	var before []int32
+	if m.Assigned() > 0 {
+		hashes = m.held.sorted()
+		before = m.naturals(hashes)
+	}
+	next, err := changedTo(m.strategy, p, changes)
 	if err != nil {
 		return err
 	}
 	m.strategy = next
 	m.adopt(p)
+	if len(hashes) > 0 {
+		m.resettle(hashes, before)
+	}
 	return nil
 }
 
@@ -335,6 +360,24 @@ func (m *Map) adopt(p plan) {
 	for k := range m.samplers {
 		m.samplers[k].Store(nil)
 	}
+	if m.held != nil {
+		m.held.total = m.total()
+	}
+}
+
+// changedTo is changed for planned units: a strategy that knows domains is told
+// these, too.
+func changedTo(s Strategy, p plan, changes []Change) (Strategy, error) {
+	if c, ok := s.(*copysets); ok {
+		return c.changed(domainsOf(p.slots), changes)
+	}
+	return changed(s, changes)
+}
+
+// domainsOf returns for each slot a number of its domain, -1 for a free one.
+func domainsOf(slots []slot) []int32 {
+	out, _ := numberDomains(slots)
+	return out
 }
 
 // changed returns a strategy after changes, all or nothing: a strategy that

@@ -14,12 +14,22 @@ import (
 // 100, or of equal ones.
 func newMap(t testing.TB, strategy string, n int) *Map {
 	t.Helper()
-	m, err := NewMap(Options{Strategy: strategy, Seed: 42})
+	m := mapOf(t, Options{Strategy: strategy, Seed: 42})
+	if err := m.Set(manyUnits(m.spec.Weighted, n)...); err != nil {
+		t.Fatalf("set %d units of %s: %v", n, strategy, err)
+	}
+	return m
+}
+
+// mapOf makes a map with options and units.
+func mapOf(t testing.TB, o Options, units ...Unit) *Map {
+	t.Helper()
+	m, err := NewMap(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Set(manyUnits(m.spec.Weighted, n)...); err != nil {
-		t.Fatalf("set %d units of %s: %v", n, strategy, err)
+	if err := m.Set(units...); err != nil {
+		t.Fatalf("set %d units of %s: %v", len(units), o.Strategy, err)
 	}
 	return m
 }

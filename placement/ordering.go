@@ -66,3 +66,34 @@ func (o *ordering) decodeOrder(state []byte) ([]int32, error) {
 	}
 	return order, nil
 }
+
+// moves visits what moves between two orderings in which a unit that joins takes
+// its part of all objects, and nothing else moves: what is at a number of the smaller system stays there with
+// probability small/large, and is at each further number of the larger one
+// with probability 1/large, wherever it came from.
+func (o *ordering) moves(to *ordering, visit func(from, to int, share Fraction)) {
+	a, b := o.order, to.order
+	if len(a) == 0 || len(b) == 0 || slices.Equal(a, b) {
+		return
+	}
+	small, large, back := a, b, false
+	if len(a) > len(b) {
+		small, large, back = b, a, true
+	}
+	s, l := len(small), len(large)
+	put := func(i, k int, share Fraction) {
+		from, to := small[i], large[k]
+		if back {
+			from, to = to, from
+		}
+		if from != to {
+			visit(int(from), int(to), share)
+		}
+	}
+	for i := range small {
+		put(i, i, Fraction(1/float64(l)))
+		for k := s; k < l; k++ {
+			put(i, k, Fraction(1/float64(s)/float64(l)))
+		}
+	}
+}

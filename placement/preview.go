@@ -8,7 +8,8 @@ import (
 
 // Preview tells what a change would move, before it is made and without
 // looking at objects: expected shares of all objects, exact within 1e-9, the
-// hash functions taken as ideal.
+// hash functions taken as ideal. Of a map with objects that are assigned, what moves
+// of these is counted.
 type Preview struct {
 	Moved   float64 // share of the objects that change their unit
 	Optimum float64 // what no faithful strategy can avoid: sum of (c_i - c'_i) over i with c_i > c'_i
@@ -98,13 +99,15 @@ func (m *Map) preview(p plan, changes []Change) (Preview, error) {
 	if len(changes) > 0 && m.PreviewPairs(len(changes)) > limit {
 		return Preview{}, ErrPreview
 	}
-	next, err := changed(m.strategy.Clone(), changes)
-	if err != nil {
-		return Preview{}, err
-	}
 	var out Preview
-	if len(m.names) == 0 {
-		return out, nil
+	if m.Assigned() > 0 {
+		out.Optimum = optimum(capacitiesOf(m.slots), capacitiesOf(p.slots))
+		err := m.previewHeld(&out, p, changes)
+		return out, err
+	}
+	next, err := changedTo(m.strategy.Clone(), p, changes)
+	if err != nil || len(m.names) == 0 {
+		return out, err
 	}
 	out.Optimum = optimum(capacitiesOf(m.slots), capacitiesOf(p.slots))
 	if t := m.summed(len(changes)); t != nil {
@@ -112,26 +115,56 @@ func (m *Map) preview(p plan, changes []Change) (Preview, error) {
 		out.Rest = out.Moved
 		return out, nil
 	}
-	shares := map[uint64]float64{}
-	m.strategy.Moves(next, func(from, to int, share Fraction) {
-		out.Moved += float64(share)
-		key := uint64(from)<<32 | uint64(to)
-		if _, known := shares[key]; known || len(shares) < MaxPairs {
-			shares[key] += float64(share)
-			return
+	l := listing{out: &out, shares: map[uint64]float64{}}
+	m.strategy.Moves(next, l.add)
+	l.list(m.slots, p.slots)
+	return out, nil
+}
+
+// previewHeld counts what a change moves of the objects that are assigned.
+func (m *Map) previewHeld(out *Preview, p plan, changes []Change) error {
+	next := m.Clone()
+	if err := next.commit(p, changes); err != nil {
+		return err
+	}
+	l, share := listing{out: out, shares: map[uint64]float64{}}, Fraction(1/float64(m.held.count))
+	for _, hash := range m.held.sorted() { // in one order, as sums depend on it
+		from, _ := m.held.slot(hash)
+		if to, _ := next.held.slot(hash); to != from {
+			l.add(from, to, share)
 		}
-		out.Rest += float64(share)
-	})
-	keys := make([]uint64, 0, len(shares))
-	for k := range shares {
+	}
+	l.list(m.slots, p.slots)
+	return nil
+}
+
+// listing adds moves up by pair.
+type listing struct {
+	out    *Preview
+	shares map[uint64]float64
+}
+
+func (l *listing) add(from, to int, share Fraction) {
+	l.out.Moved += float64(share)
+	key := uint64(from)<<32 | uint64(to)
+	if _, known := l.shares[key]; known || len(l.shares) < MaxPairs {
+		l.shares[key] += float64(share)
+		return
+	}
+	l.out.Rest += float64(share)
+}
+
+// list lists the pairs.
+func (l *listing) list(before, after []slot) {
+	keys := make([]uint64, 0, len(l.shares))
+	for k := range l.shares {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, cmp.Compare)
 	for _, k := range keys {
 		from, to := k>>32, k&(1<<32-1)
-		out.Pairs = append(out.Pairs, Pair{m.slots[from].name, p.slots[to].name, shares[k]})
+		l.out.Pairs = append(l.out.Pairs, Pair{before[from].name, after[to].name, l.shares[k]})
 	}
-	return out, nil
 }
 
 func capacitiesOf(slots []slot) []Capacity {

@@ -4,7 +4,7 @@ import "testing"
 
 func TestNumbersOfStrategiesAreFrozen(t *testing.T) {
 	names := []string{"", "static", "twochoice", "nearest", "cutpaste", "share", "sieve", "sieve-abs", "slots",
-		"jump", "rendezvous", "maglev"}
+		"jump", "rendezvous", "maglev", "jumpback", "copysets"}
 	for i, spec := range Strategies() {
 		if int(spec.Number) != i+1 || spec.Name != names[i+1] {
 			t.Errorf("strategy %d is %s, want %s in row %d", spec.Number, spec.Name, names[i+1], i+1)

@@ -90,6 +90,8 @@ func Strategies() []Spec {
 		specJump(),
 		specRendezvous(),
 		specMaglev(),
+		specJumpBack(),
+		specCopysets(),
 	}
 }
 
