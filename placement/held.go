@@ -223,16 +223,32 @@ func (m *Map) Assigned() int {
 	return m.held.count
 }
 
-// Load returns how many objects are assigned to a slot, and how many it may have
-// when one more comes.
-func (m *Map) Load(slot int) (load, most int) {
-	if m.held == nil || slot < 0 || slot >= len(m.slots) {
-		return 0, 0
-	}
+func (m *Map) load(slot int) (l Load) {
 	if slot < len(m.held.loads) {
-		load = int(m.held.loads[slot])
+		l.Objects = int(m.held.loads[slot])
 	}
-	return load, m.limit(slot, m.held.count+1)
+	l.Most = m.limit(slot, m.held.count+1)
+	return l
+}
+
+// Load is what a unit has of the objects that are assigned.
+type Load struct {
+	Objects int
+	Most    int // how many it may have when one more comes
+}
+
+// Loads returns the loads of the units in the order of Units; none without Bound.
+func (m *Map) Loads() []Load {
+	if m.held == nil {
+		return nil
+	}
+	var out []Load
+	for i, s := range m.slots {
+		if s.name != "" {
+			out = append(out, m.load(i))
+		}
+	}
+	return out
 }
 
 // firstWithRoom returns the slot for an object that is one of count.

@@ -67,7 +67,7 @@ func checkHeld(t *testing.T, m *Map, model map[uint64]bool) {
 		loads[at]++
 	}
 	for at, want := range loads {
-		if got, _ := m.Load(at); got != want {
+		if got := m.load(at).Objects; got != want {
 			t.Fatalf("slot %d: load %d, want %d", at, got, want)
 		}
 	}
@@ -91,7 +91,7 @@ func TestNoUnitIsAboveItsBound(t *testing.T) {
 			}
 			for at, s := range m.slots {
 				most := math.Ceil((1+bound)*s.decimal*float64(len(model))/total - 1e-6)
-				if got, _ := m.Load(at); float64(got) > most {
+				if got := m.load(at).Objects; float64(got) > most {
 					t.Fatalf("bound %v, %s: slot %d has %d objects, at most %v", bound, what, at, got, most)
 				}
 			}

@@ -62,6 +62,7 @@ func readsBuild() (calls [][]string) {
 		"CF.RESERVE cuckoo 50000", "CF.INSERT cuckoo ITEMS a b c d", "CF.DEL cuckoo d",
 		"SCHED.PAUSE sched 0 $9", "SCHED.NEXT sched COUNT 400 LEASE 1000000", "SCHED.OBSERVE sched $8 1",
 		"XACK stream group 1-299 1-300", "XACK stream group 1-1 1-2", "PLACE.SET place a 1 b 2 DOMAIN rack",
+		"PLACE.CREATE bounded SEED 1 BOUND 0.5", "PLACE.SET bounded a 1 b 2", "PLACE.ASSIGN bounded x y",
 	} {
 		calls = append(calls, readsWords(strings.ReplaceAll(call, "$399x", "1-200")))
 	}
@@ -418,5 +419,7 @@ SCHED.OBSERVE sched $6 3 COST 2
 PLACE.CREATE other
 PLACE.SET place c 1
 PLACE.DEL place a
+PLACE.ASSIGN bounded x z
+PLACE.RELEASE bounded y
 PLACE.IMPORT place "VPLC\x01\x01\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00N\x02\x01a\x00\x00\x00\x00\x00\x00\xf0?\x00\x01b\x00\x00\x00\x00\x00\x00\xf0?\x04rack\x00Q\xdfHb" REPLACE
 `

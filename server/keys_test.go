@@ -180,7 +180,7 @@ const pending = "\x00pending"
 var typedKeys = [][]string{
 	{"SET", "KEY", "7"}, {"RPUSH", "KEY", "1", "2", "STORE"}, {"HSET", "KEY", "1", "2", "STORE", "3"}, {"SADD", "KEY", "1", "2", "STORE"},
 	{"GEOADD", "KEY", "1", "1", "1", "2", "2", "STORE"}, {"XADD", "KEY", "1-1", "1", "2"}, {"BF.ADD", "KEY", "1"},
-	{"SCHED.CREATE", "KEY"}, {"PLACE.CREATE", "KEY"}, {"PFADD", "KEY", "1"},
+	{"SCHED.CREATE", "KEY"}, {"PLACE.CREATE", "KEY", "BOUND", "0.5"}, {"PFADD", "KEY", "1"},
 	{"CF.ADD", "KEY", "1"}, {"CMS.INITBYDIM", "KEY", "10", "3"}, {"TOPK.RESERVE", "KEY", "5"}, {"TDIGEST.CREATE", "KEY"},
 	{"JSON.SET", "KEY", "$", `{"1":[1,2],"2":"x","3":1,"4":true,"5":{"6":1}}`},
 }
@@ -215,6 +215,7 @@ func fillOdd(c *testClient, kind int) {
 			c.do("SCHED.ADD", name, "2", "GROUP", "1")
 		case "PLACE.CREATE":
 			c.do("PLACE.SET", name, "1", "1", "2", "1")
+			c.do("PLACE.ASSIGN", name, "1")
 		}
 	}
 }

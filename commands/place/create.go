@@ -1,6 +1,7 @@
 package place
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,8 @@ func Group() commands.Group {
 	read := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
 	return commands.Group{Name: "place", Commands: []commands.Command{
 		{Name: "PLACE.CREATE", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Insert)},
-			Syntax: "key [STRATEGY strategy] [SEED seed] [STRETCH factor] [POINTS points] [COPIES copies] [SLOTS slots]",
+			Types:  commands.Types{"bound": commands.ArgDouble},
+			Syntax: "key [STRATEGY strategy] [SEED seed] [STRETCH factor] [POINTS points] [COPIES copies] [SLOTS slots] [SPREAD most] [SCATTER units] [BOUND bound]",
 			Since:  "0.1.0", Cost: "O(1)", Summary: "Creates a placement map, which decides on which of its units an object lives.", Run: create},
 		{Name: "PLACE.SET", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key unit capacity [DOMAIN domain] [unit capacity ...]", Types: commands.Types{"capacity": commands.ArgDouble}, Since: "0.1.0",
@@ -26,6 +28,12 @@ func Group() commands.Group {
 		{Name: "PLACE.LOCATE", Arity: -3, Flags: commands.ReadOnly | commands.Blocking, Keys: read, Syntax: "key object [object ...] [COPIES copies]",
 			Since: "0.1.0", Cost: "O(1) for each copy of an object, O(n) for n units with strategy rendezvous",
 			Summary: "Returns the units on which objects live.", Run: locate},
+		{Name: "PLACE.ASSIGN", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
+			Syntax: "key object [object ...]", Since: "0.2.0", Cost: "O(1) for each object",
+			Summary: "Assigns objects to units of a placement map with BOUND, none of which gets more than its bound, and returns the units.", Run: assign},
+		{Name: "PLACE.RELEASE", Arity: -3, Flags: commands.Write, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
+			Syntax: "key object [object ...]", Since: "0.2.0", Cost: "O(1) for each object",
+			Summary: "Ends the assignment of objects to units of a placement map with BOUND.", Run: release},
 		{Name: "PLACE.UNITS", Arity: 2, Flags: commands.ReadOnly, Keys: read, Syntax: "key", Since: "0.1.0", Cost: "O(n) for n units",
 			Summary: "Lists the units of a placement map with their capacities, domains and expected shares of the objects.", Run: listUnits},
 		{Name: "PLACE.INFO", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "0.1.0", Cost: "O(1)",
@@ -61,6 +69,9 @@ func create(c *commands.Ctx) error {
 		return err
 	}
 	m, err := placemap.New(o)
+	if errors.Is(err, placement.ErrOption) {
+		return optionError(o)
+	}
 	if err != nil {
 		return wireError(err)
 	}
@@ -104,6 +115,14 @@ func readOptions(c *commands.Ctx) placement.Options {
 			o.Copies = readCopies(a)
 		case "SLOTS":
 			o.Slots = int(a.IntIn(1, placement.MaxSlots, errSlots))
+		case "SPREAD":
+			o.Spread = int(a.IntIn(1, placement.MaxSpread, errSpread))
+		case "SCATTER":
+			o.Scatter = int(a.IntIn(1, placement.MaxScatter, errScatter))
+		case "BOUND":
+			if o.Bound = a.Float(); !(o.Bound >= placement.MinBound && o.Bound <= placement.MaxBound) {
+				a.Fail(errBound)
+			}
 		default:
 			a.Syntax()
 		}
@@ -139,7 +158,7 @@ func info(c *commands.Ctx) error {
 	}
 	s := v.State()
 	o := s.Map.Options()
-	c.Reply.Map(11)
+	c.Reply.Map(16)
 	c.Reply.BulkString("strategy")
 	c.Reply.BulkString(o.Strategy)
 	c.Reply.BulkString("seed") // a string, as it may pass what an integer holds
@@ -152,10 +171,13 @@ func info(c *commands.Ctx) error {
 	}{
 		{"points", o.Points}, {"slots", o.Slots}, {"copies", o.Copies}, {"units", s.Map.Len()}, {"domains", s.Domains},
 		{"version", int(v.Version())}, {"hash", placement.HashVersion}, {"bytes", v.Size()},
+		{"spread", o.Spread}, {"scatter", o.Scatter}, {"sets", s.Map.Sets()}, {"objects", s.Map.Assigned()},
 	} {
 		c.Reply.BulkString(field.name)
 		c.Reply.Int(int64(field.value))
 	}
+	c.Reply.BulkString("bound")
+	c.Reply.Double(o.Bound)
 	return nil
 }
 

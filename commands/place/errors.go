@@ -24,6 +24,12 @@ const (
 	errStretch    = commands.WireError("ERR STRETCH must be from 2^-16 to 64")
 	errPoints     = commands.WireError("ERR POINTS must be from 1 to 4096")
 	errSlots      = commands.WireError("ERR SLOTS must be from 1 to 1048576")
+	errSpread     = commands.WireError("ERR SPREAD must be from 1 to 64")
+	errScatter    = commands.WireError("ERR SCATTER must be from 1 to 64")
+	errBound      = commands.WireError("ERR BOUND must be from 0.001 to 1000")
+	errNoBound    = commands.WireError("ERR the map was created without BOUND")
+	errObjects    = commands.WireError("ERR the map would have more than 1048576 assigned objects")
+	errSets       = commands.WireError("ERR SCATTER and strategy copysets need each other, COPIES of 2 or more, and no SPREAD or BOUND")
 	errOptions    = commands.WireError("ERR STRETCH times POINTS is too large")
 	errImport     = commands.WireError("ERR data is not an exported map")
 	errPairs      = commands.WireError("ERR the preview is too long: the change could have more than 1048576 pairs of units")
@@ -49,7 +55,15 @@ var wireErrors = [...]struct{ err, text error }{
 	{placement.ErrName, errName}, {placement.ErrCapacity, errRatio}, {placement.ErrUniform, errUniform},
 	{placement.ErrLimit, errLimit}, {placement.ErrEmpty, errEmpty}, {placement.ErrCopies, errCopies},
 	{placement.ErrCorrupt, errImport}, {placement.ErrOption, errOptions},
-	{placement.ErrPreview, errPairs},
+	{placement.ErrPreview, errPairs}, {placement.ErrBound, errNoBound}, {placement.ErrObjects, errObjects},
+}
+
+// optionError is what is wrong with options each of which is in its range.
+func optionError(o placement.Options) error {
+	if o.Scatter > 0 || o.Strategy == "copysets" {
+		return errSets
+	}
+	return errOptions
 }
 
 func wireError(err error) error {

@@ -89,15 +89,20 @@ func listUnits(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	units := m.State().Map.Units()
+	s := m.State().Map
+	units, loads := s.Units(), s.Loads()
 	c.Reply.Array(len(units))
 	for i := range units {
 		u := &units[i]
-		c.Reply.Array(4)
+		c.Reply.Array(4 + 2*min(len(loads), 1))
 		c.Reply.BulkString(u.Name)
 		c.Reply.Double(u.Capacity)
 		c.Reply.BulkString(u.Domain)
 		c.Reply.Double(u.Share)
+		if len(loads) > 0 {
+			c.Reply.Int(int64(loads[i].Objects))
+			c.Reply.Int(int64(loads[i].Most))
+		}
 	}
 	return nil
 }

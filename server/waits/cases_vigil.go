@@ -45,6 +45,7 @@ func unit(c *Client, i int) { one(c, i); c.Arg("1") }
 const (
 	maxProbes = 1 << 16 // of one SCHED.NEXT
 	maxUnits  = 1 << 16 // of a map
+	maxHeld   = 1 << 20 // objects that are assigned to one
 )
 
 var placeCases = []Case{
@@ -52,12 +53,18 @@ var placeCases = []Case{
 	{Command: "PLACE.SET", What: "units", Before: call("PLACE.CREATE", Key), Call: upTo(maxUnits, many(2, unit, []string{"PLACE.SET", Key}))},
 	{Command: "PLACE.DEL", What: "units", Before: aMap, Call: func(c *Client, n int) { many(1, one, []string{"PLACE.DEL", Key})(c, min(n, maxUnits)-1) }},
 	{Command: "PLACE.LOCATE", What: "objects", Before: aMap, Call: many(1, one, []string{"PLACE.LOCATE", Key})},
+	{Command: "PLACE.ASSIGN", What: "objects", Before: aBoundMap, Call: upTo(maxHeld, many(1, one, []string{"PLACE.ASSIGN", Key}))},
+	{Command: "PLACE.RELEASE", What: "objects", Before: then(aBoundMap, upTo(maxHeld, many(1, one, []string{"PLACE.ASSIGN", Key}))),
+		Call: upTo(maxHeld, many(1, one, []string{"PLACE.RELEASE", Key}))},
 	{Command: "PLACE.UNITS", What: "units", Before: aMap, Call: call("PLACE.UNITS", Key)},
 	{Command: "PLACE.INFO", What: "units", Before: aMap, Call: call("PLACE.INFO", Key)},
 	{Command: "PLACE.PREVIEW", What: "units", Before: aMap, Call: call("PLACE.PREVIEW", Key, "DEL", element(1))},
 	{Command: "PLACE.EXPORT", What: "units", Before: aMap, Call: call("PLACE.EXPORT", Key)},
 	{Command: "PLACE.IMPORT", What: "units", Before: then(aMap, exported), Call: imported},
 }
+
+// aBoundMap makes a map of a few units, whatever the size: objects are what is many.
+var aBoundMap = then(call("PLACE.CREATE", Key, "BOUND", "0.1"), call("PLACE.SET", Key, "a", "1", "b", "2", "c", "3"))
 
 func exported(c *Client, _ int) { c.Keep("PLACE.EXPORT", Key) }
 

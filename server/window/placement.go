@@ -137,7 +137,7 @@ func (w *Window) units(k keyRef) (map[string]*unit, error) {
 	}
 	units := map[string]*unit{}
 	for _, e := range answers[0].list() {
-		if parts := e.list(); len(parts) == 4 {
+		if parts := e.list(); len(parts) >= 4 {
 			units[parts[0].String()] = &unit{name: parts[0].String(), capacity: number(parts[1].String()),
 				domain: parts[2].String(), share: number(parts[3].String())}
 		}

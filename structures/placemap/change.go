@@ -12,6 +12,9 @@ import (
 const (
 	opSet    = 16 // for each unit: name, capacity (the bits of its float64), domain ("": as it is)
 	opRemove = 17 // names
+
+	opAssign  = 18 // hashes of objects, none of them assigned
+	opRelease = 19 // hashes of objects, all of them assigned
 )
 
 // Set adds units and changes those that are there, all or nothing, and returns
@@ -73,6 +76,8 @@ func (v *Map) Apply(op byte, args *structures.Args) error {
 		err = v.applySet(args)
 	case opRemove:
 		err = v.applyRemove(args)
+	case opAssign, opRelease:
+		err = v.applyObjects(op, args)
 	}
 	if err != nil {
 		return fmt.Errorf("placemap: operation %d: %w", op, err)

@@ -74,16 +74,10 @@ func (v *Map) Buffer() []int {
 func (v *Map) adopt(m *placement.Map) {
 	v.lent, v.table, v.text = false, m.Bytes(), 0
 	v.version++
-	alone, domains := 0, map[string]bool{}
 	for _, u := range m.Units() {
 		v.text += len(u.Name) + len(u.Domain)
-		if u.Domain == "" {
-			alone++
-			continue
-		}
-		domains[u.Domain] = true
 	}
-	v.state = newState(m, alone+len(domains))
+	v.state = newState(m, m.Domains())
 }
 
 // Kind is KindPlace.

@@ -16,7 +16,7 @@ type State struct {
 	// Map is to be read, never changed: Hash, Locate, Choices, Name, Units,
 	// PreviewSet and the like.
 	Map     *placement.Map
-	Domains int // of the units, each without a domain counting as one
+	Domains int // how many copies of an object there can be: domains, each unit without one counting as one
 
 	races   bool          // a lookup looks at all units
 	sampled atomic.Uint64 // bit k-1: the table for k copies is made

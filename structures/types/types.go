@@ -135,7 +135,7 @@ var table = []Type{
 			return schedule.Decode(head, keys.Fields)
 		})},
 	{Kind: structures.KindPlace, Name: "placement", Plural: "placement maps",
-		Forms:  []Form{{first, 17, 0}},
+		Forms:  []Form{{first, 17, 0}, {timed, 19, 1}},
 		Decode: unkeyed(placemap.Decode)},
 }
 
