@@ -38,25 +38,20 @@ func run(ctx context.Context, w io.Writer, keys int) (err error) {
 	if err != nil {
 		return err
 	}
-	next := s.router.now.Clone()
-	if err := next.Set(dogwood); err != nil {
-		return err
-	}
 	fmt.Fprintf(w, "\ndogwood joins with capacity 2\n")
-	if err := s.change(ctx, next, p); err != nil {
+	if err := s.change(ctx, func(m *placement.Map) error { return m.Set(dogwood) }, p); err != nil {
 		return err
 	}
 
 	if p, err = s.router.now.PreviewRemove("birch"); err != nil {
 		return err
 	}
-	next = s.router.now.Clone()
-	if err := next.Remove("birch"); err != nil {
-		return err
-	}
 	fmt.Fprintf(w, "\nbirch leaves\n")
-	return s.change(ctx, next, p)
+	return s.change(ctx, func(m *placement.Map) error { return m.Remove("birch") }, p)
 }
+
+// bound is how much more than its part of the keys a server may have.
+const bound = 0.02
 
 // story is what run prints.
 type story struct {
@@ -69,7 +64,7 @@ type story struct {
 
 // begin puts keys on three of the four servers, each key with itself as value.
 func (s *story) begin(ctx context.Context) error {
-	m, err := placement.NewMap(placement.Options{Seed: 7})
+	m, err := placement.NewMap(placement.Options{Seed: 7, Bound: bound})
 	if err != nil {
 		return err
 	}
@@ -90,6 +85,9 @@ func (s *story) begin(ctx context.Context) error {
 func load(ctx context.Context, r *router, keys int) error {
 	pipes := map[string]redis.Pipeliner{}
 	for i := range keys {
+		if err := r.assign(loadedKey(i)); err != nil {
+			return err
+		}
 		unit := unitOf(r.now, loadedKey(i))
 		if pipes[unit] == nil {
 			pipes[unit] = r.shards[unit].Pipeline()
@@ -106,21 +104,21 @@ func load(ctx context.Context, r *router, keys int) error {
 
 // change prints a preview, moves the keys under traffic, and counts the loaded
 // keys that moved and those that cannot be read any more.
-func (s *story) change(ctx context.Context, next *placement.Map, p placement.Preview) error {
+func (s *story) change(ctx context.Context, change func(*placement.Map) error, p placement.Preview) error {
 	fmt.Fprintf(s.w, "preview: %.4f of the keys will move, the optimum is %.4f\n", p.Moved, p.Optimum)
 	for _, pair := range p.Pairs {
 		fmt.Fprintf(s.w, "  %s to %s: %.4f\n", pair.From, pair.To, pair.Share)
 	}
-	before := s.router.now
+	before := s.router.now.Clone()
 	t := startTraffic(ctx, s.router, s.keys, s.counts)
-	_, err := s.router.rebalance(ctx, next)
+	_, err := s.router.rebalance(ctx, change)
 	if err = errors.Join(err, t.finish()); err != nil {
 		return err
 	}
 	moved, missing := 0, 0
 	for i := range s.keys {
 		key := loadedKey(i)
-		if unitOf(before, key) != unitOf(next, key) {
+		if unitOf(before, key) != unitOf(s.router.now, key) {
 			moved++
 		}
 		if _, err := s.router.get(ctx, key); errors.Is(err, redis.Nil) {

@@ -20,24 +20,26 @@ const (
 // errGone says that a key is not at its old place.
 var errGone = errors.New("shardrouter: the key is not at its old place")
 
-// rebalance moves all keys to where a map wants them and returns how many this
-// call has moved; writers may have moved some too. After an error the phase lasts:
-// no key is lost, and resume goes on.
-func (r *router) rebalance(ctx context.Context, next *placement.Map) (int, error) {
-	if err := r.begin(next); err != nil {
+// rebalance changes the map, moves all keys to where it wants them then, and returns
+// how many this call has moved; writers may have moved some too. After an error
+// the phase lasts: no key is lost, and resume goes on.
+func (r *router) rebalance(ctx context.Context, change func(*placement.Map) error) (int, error) {
+	if err := r.begin(change); err != nil {
 		return 0, err
 	}
 	return r.resume(ctx)
 }
 
-// begin waits for the calls under way and starts the phase.
-func (r *router) begin(next *placement.Map) error {
+// begin waits for the calls under way and starts the phase: all keys are assigned
+// when the map is changed.
+func (r *router) begin(change func(*placement.Map) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.next != nil {
 		return errMoving
 	}
-	if err := r.check(next); err != nil {
+	next := r.now.Clone()
+	if err := errors.Join(change(next), r.check(next)); err != nil {
 		return err
 	}
 	r.next = next
@@ -80,11 +82,11 @@ func (r *router) empty(ctx context.Context, name string, now, next *placement.Ma
 		}
 		leaving := keys[:0]
 		for _, key := range keys {
-			if unitOf(now, key) == name && unitOf(next, key) != name {
+			if r.leaves(name, key, now, next) {
 				leaving = append(leaving, key)
 			}
 		}
-		if err := r.moveAll(ctx, from, next, leaving, moved); err != nil {
+		if err := r.moveAll(ctx, from, leaving, moved); err != nil {
 			return err
 		}
 		if cursor = after; cursor == 0 {
@@ -93,17 +95,23 @@ func (r *router) empty(ctx context.Context, name string, now, next *placement.Ma
 	}
 }
 
+func (r *router) leaves(name, key string, now, next *placement.Map) bool {
+	r.placing.Lock()
+	defer r.placing.Unlock()
+	return unitOf(now, key) == name && unitOf(next, key) != name
+}
+
 // moveAll moves some keys of a server, several at a time: a move is five round
 // trips, in which nobody else should have to wait.
-func (r *router) moveAll(ctx context.Context, from *redis.Client, next *placement.Map, keys []string,
-	moved *atomic.Int64) error {
+func (r *router) moveAll(ctx context.Context, from *redis.Client, keys []string, moved *atomic.Int64) error {
 	var movers sync.WaitGroup
 	var failures [moversPerShard]error
 	for i := range failures {
 		movers.Go(func() {
 			for k := i; k < len(keys) && failures[i] == nil; k += moversPerShard {
 				var ours bool
-				if ours, failures[i] = move(ctx, from, r.shards[unitOf(next, keys[k])], keys[k]); ours {
+				_, to := r.places(keys[k])
+				if ours, failures[i] = move(ctx, from, to, keys[k]); ours {
 					moved.Add(1)
 				}
 			}

@@ -26,6 +26,12 @@ type router struct {
 	shards map[string]*redis.Client
 	now    *placement.Map
 	next   *placement.Map // nil unless keys are moving
+
+	// placing guards which keys are assigned to the units of both maps.
+	placing sync.Mutex
+	// writing has a lock for each key that is written, by hash: a key is not
+	// released while another client makes it anew.
+	writing [64]sync.Mutex
 }
 
 func newRouter(m *placement.Map, shards map[string]*redis.Client) (*router, error) {
@@ -43,16 +49,42 @@ func (r *router) check(m *placement.Map) error {
 	return nil
 }
 
+// unitOf returns where a key is assigned, or would be without a bound.
 func unitOf(m *placement.Map, key string) string { return m.Name(m.Locate(m.Hash([]byte(key)))) }
 
 // places returns where a key is, and where it is going: the same server unless
 // the key is to move.
 func (r *router) places(key string) (from, to *redis.Client) {
+	r.placing.Lock()
+	defer r.placing.Unlock()
 	from = r.shards[unitOf(r.now, key)]
 	if r.next == nil {
 		return from, from
 	}
 	return from, r.shards[unitOf(r.next, key)]
+}
+
+// assign sees to it that a key that is to be written has a place, on a server
+// with room. One that is made while keys move is assigned in the next map alone.
+func (r *router) assign(key string) error {
+	r.placing.Lock()
+	defer r.placing.Unlock()
+	m := r.now
+	if r.next != nil {
+		m = r.next
+	}
+	_, _, err := m.Assign(m.Hash([]byte(key)))
+	return err
+}
+
+// release gives up the place of a key that is deleted.
+func (r *router) release(key string) {
+	r.placing.Lock()
+	defer r.placing.Unlock()
+	r.now.Release(r.now.Hash([]byte(key)))
+	if r.next != nil {
+		r.next.Release(r.next.Hash([]byte(key)))
+	}
 }
 
 // get returns redis.Nil for a missing key.
@@ -74,6 +106,12 @@ func (r *router) get(ctx context.Context, key string) (string, error) {
 func (r *router) write(ctx context.Context, key string, run func(*redis.Client) error) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	lock := &r.writing[r.now.Hash([]byte(key))%uint64(len(r.writing))]
+	lock.Lock()
+	defer lock.Unlock()
+	if err := r.assign(key); err != nil {
+		return err
+	}
 	from, to := r.places(key)
 	if from != to {
 		if _, err := move(ctx, from, to, key); err != nil {
@@ -96,5 +134,11 @@ func (r *router) incr(ctx context.Context, key string) (n int64, err error) {
 }
 
 func (r *router) del(ctx context.Context, key string) error {
-	return r.write(ctx, key, func(c *redis.Client) error { return c.Del(ctx, key).Err() })
+	return r.write(ctx, key, func(c *redis.Client) error {
+		err := c.Del(ctx, key).Err()
+		if err == nil {
+			r.release(key)
+		}
+		return err
+	})
 }
