@@ -29,12 +29,9 @@ var setters = map[string]func(p *scheduler.Params, v float64){
 	"max-age": func(p *scheduler.Params, v float64) { p.MaxAge = int64(v) },
 }
 
-// nodeColumns is the order of the columns of a file without a header.
-var nodeColumns = []string{"name", "rate", "weight", "decay", "arrival", "cost", "max-age"}
-
 // lines reads a CSV with comments (#) line by line. The first line is a header
-// if its second field is no number; else columns are named as in order.
-func lines(r io.Reader, order []string, visit func(line int, field map[string]string) error) error {
+// of known columns if its second field is no number; else columns are named as in order.
+func lines(r io.Reader, order, known []string, visit func(line int, field map[string]string) error) error {
 	in := csv.NewReader(r)
 	in.Comment, in.TrimLeadingSpace, in.FieldsPerRecord = '#', true, -1
 	columns := []string(nil)
@@ -53,7 +50,7 @@ func lines(r io.Reader, order []string, visit func(line int, field map[string]st
 		if columns == nil {
 			columns = order
 			if isHeader(record) {
-				if columns, err = header(record, order); err != nil {
+				if columns, err = header(record, known); err != nil {
 					return fmt.Errorf("line %d: %w", line, err)
 				}
 				continue
@@ -64,7 +61,9 @@ func lines(r io.Reader, order []string, visit func(line int, field map[string]st
 		}
 		field := map[string]string{}
 		for i, v := range record {
-			field[columns[i]] = strings.TrimSpace(v)
+			if field[columns[i]] = v; columns[i] != "name" {
+				field[columns[i]] = strings.TrimSpace(v)
+			}
 		}
 		if err := visit(line, field); err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
@@ -96,11 +95,14 @@ func header(record, known []string) (columns []string, err error) {
 	return columns, nil
 }
 
-// readNodes reads name,rate[,weight,decay,arrival,cost,max-age]. Empty fields are
-// as if nothing was given.
+// nodeColumns are the columns of a file of nodes without a header.
+var nodeColumns = stateColumns[:7]
+
+// readNodes reads name,rate[,weight,decay,arrival,cost,max-age], and passes over the
+// other columns of an export but for the estimate. Empty fields are as if nothing was given.
 func readNodes(r io.Reader) (nodes []node, err error) {
 	seen := map[string]int{}
-	err = lines(r, nodeColumns, func(line int, field map[string]string) error {
+	err = lines(r, nodeColumns, stateColumns, func(line int, field map[string]string) error {
 		n := node{field["name"], scheduler.DefaultParams()}
 		if n.name == "" {
 			return errors.New("a node has no name")
@@ -109,8 +111,11 @@ func readNodes(r io.Reader) (nodes []node, err error) {
 			return fmt.Errorf("node %q was on line %d already", n.name, first)
 		}
 		seen[n.name] = line
-		for _, column := range nodeColumns[1:] {
-			if field[column] == "" {
+		if field["rate"] == "-1" && field["estimate"] != "" { // of an export: what was learnt is what there is
+			field["rate"] = field["estimate"]
+		}
+		for column := range setters {
+			if field[column] == "" || field[column] == "-1" && field["probes"] != "" {
 				continue
 			}
 			v, err := number(column, field[column])
@@ -152,7 +157,7 @@ var observationColumns = []string{"name", "time", "items"}
 // first probe of a node found gathered for an unknown time and does not count.
 func readObservations(r io.Reader, e scheduler.EstimatorSpec, window, step float64) (nodes []node, err error) {
 	seen := map[string][]observation{}
-	err = lines(r, observationColumns, func(line int, field map[string]string) error {
+	err = lines(r, observationColumns, observationColumns, func(line int, field map[string]string) error {
 		if field["name"] == "" {
 			return errors.New("an observation has no name")
 		}

@@ -4,6 +4,11 @@
 //	vigil-sim nodes.csv                    name,rate[,weight,decay,arrival,cost,max-age]
 //	vigil-sim -observations probes.csv     name,time,items: rates are estimated first
 //	vigil-sim -demo zipf                   an input that comes with the program
+//	vigil-sim -export host:port -key feeds > state.csv
+//	vigil-sim -import host:port -key feeds state.csv
+//
+// The last two write and read what a schedule of a server knows of its nodes: what was
+// given, what was learnt, how long ago each was looked at. The file can be simulated, too.
 //
 // Queues are judged by their mean sum, which LB1 <= LB2 <= LB3 bound from below
 // (ratio: cost over LB3); if every node has a decay, content is ephemeral and
@@ -40,6 +45,7 @@ func main() {
 // options are the flags.
 type options struct {
 	observations, model, items, policies, estimator, format, figures, kinds string
+	exports, imports, key                                                   string
 	demo                                                                    string
 	window, step, explore                                                   float64
 	probes                                                                  int
@@ -100,6 +106,9 @@ func readOptions(args []string, stderr io.Writer) (o options, err error) {
 	f.StringVar(&o.format, "format", "text", "text, csv or json")
 	f.StringVar(&o.figures, "figures", "", "write figures to this `directory`")
 	f.StringVar(&o.kinds, "kinds", "svg,png", "`formats` of the figures, with commas: svg, png, pdf, eps, jpg, tiff")
+	f.StringVar(&o.exports, "export", "", "write the nodes of a schedule of the server at this `address`, as csv or json lines (-format)")
+	f.StringVar(&o.imports, "import", "", "add the nodes of a file to a schedule of the server at this `address`")
+	f.StringVar(&o.key, "key", "", "the `name` of the schedule of -export and -import")
 	f.BoolVar(&o.quiet, "quiet", false, "show no progress, not even on a terminal")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -123,6 +132,17 @@ func (o *options) check() error {
 	}
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{errUsage}, args...)...)
+	}
+	if o.exports != "" || o.imports != "" || o.key != "" {
+		switch {
+		case o.exports != "" && o.imports != "", o.exports == "" && o.imports == "", o.key == "":
+			return bad("give -export or -import, and -key")
+		case o.exports != "" && sources > 0, o.imports != "" && (sources != 1 || o.file == ""):
+			return bad("-export takes no file, and -import one")
+		case formats[o.format] == nil:
+			return bad("unknown format %q, available: csv, json", o.format)
+		}
+		return nil
 	}
 	switch {
 	case sources != 1:
@@ -152,6 +172,9 @@ func (o *options) check() error {
 
 // work reads, plays, prints and draws.
 func (o *options) work(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+	if o.exports != "" || o.imports != "" {
+		return o.transfer(stdin, stdout)
+	}
 	s, err := o.study(stdin)
 	if err != nil {
 		return err
