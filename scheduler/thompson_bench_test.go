@@ -44,3 +44,34 @@ func BenchmarkThompsonStep(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkThompsonShare reports which share of what full knowledge earns thompson
+// has earned after so many steps, in the mean of three seeds, and in the last
+// fifth of the steps.
+func BenchmarkThompsonShare(b *testing.B) {
+	_, weighted := table1(true)
+	slow := make([]Interest, len(weighted))
+	for i, m := range weighted {
+		m.Arrival = 2.5
+		slow[i] = m
+	}
+	for _, w := range []struct {
+		name string
+		season
+	}{{"nodes=4/items=2.5", season{slow, 1, true}}, {"nodes=40/crawlers=2", season{scattered(40, 101), 2, true}}} {
+		for _, steps := range []int64{500, 2000, 10_000, 50_000} {
+			b.Run(fmt.Sprintf("%s/steps=%d", w.name, steps), func(b *testing.B) {
+				for b.Loop() {
+					all, late := 0.0, 0.0
+					for seed := uint64(1); seed <= 3; seed++ {
+						got, known := w.play(b, "thompson", steps, seed), w.play(b, "whittle", steps, seed)
+						all += totalOf(got) / totalOf(known) / 3
+						late += totalOf(got[steps*4/5:]) / totalOf(known[steps*4/5:]) / 3
+					}
+					b.ReportMetric(all, "share")
+					b.ReportMetric(late, "late-share")
+				}
+			})
+		}
+	}
+}

@@ -145,6 +145,45 @@ func TestMergedAgesKeepCountMeanAndNoise(t *testing.T) {
 	t.Logf("spread %g of %d", spread, n)
 }
 
+// A watch is quiet while nothing changes, and calls soon when the mean shifts, whichever way.
+func TestWatchCallsWhenTheMeanShifts(t *testing.T) {
+	rng, calls := rand.New(rand.NewPCG(12, 12)), 0
+	var s ages
+	for range 50_000 {
+		if s.watch(normal(rng)) {
+			s, calls = ages{}, calls+1
+		}
+	}
+	if calls > 4 {
+		t.Errorf("%d calls in 50,000 rewards without a change", calls)
+	}
+	for _, shift := range []float64{-1, 1, 3} {
+		s, steps := ages{}, 1
+		for ; steps < 500 && !s.watch(normal(rng)+shift); steps++ {
+		}
+		if steps > 80 {
+			t.Errorf("a shift by %v deviations was noticed after %d rewards", shift, steps)
+		}
+	}
+}
+
+// Of a memo with five ages, as versions before wrote it, four are taken.
+func TestMemosWithFiveAgesAreRead(t *testing.T) {
+	memo := make([]float64, thompsonMemo)
+	for i := range 5 {
+		copy(memo[memoAges+4*i:], []float64{3, float64(2 + i), 7, 1})
+	}
+	s := loadAges(memo)
+	if s.used != ageCount || s.total() != 3*ageCount || s.up != 0 || s.down != 0 {
+		t.Errorf("got %+v", s)
+	}
+	s.up, s.down = 3, 2
+	s.store(memo)
+	if again := loadAges(memo); again != s {
+		t.Errorf("stored %+v, read %+v", s, again)
+	}
+}
+
 // wild are numbers at the limits of what may be observed.
 var wild = []float64{0, MaxNumber, 1e-300, 1, MaxNumber, 0}
 
@@ -171,7 +210,7 @@ func TestThompsonBearsAnyRewardAgeCostAndWeight(t *testing.T) {
 			}
 			Observe(table, p, fixed{}, slot, x, step)
 			for i, v := range table.MemoOf(slot) {
-				if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+				if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 && i != memoWatch {
 					t.Fatalf("seed %d round %d: memo[%d] is %g after %g", seed, round, i, v, x)
 				}
 			}

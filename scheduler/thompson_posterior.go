@@ -135,6 +135,22 @@ func (p *posterior) fit(s *sample, fine int) belief {
 		likelihood: -(float64((priorProbes+n)*logarithm(variance)) + noises + logarithm(a)) / 2}
 }
 
+// off returns how far a reward is from what k and c say of an age, in standard
+// deviations: that of the model with the variance that the sample has shown, around a
+// curve that the sample leaves uncertain.
+func (p *posterior) off(s *ages, weight, k, c, steps, reward float64) float64 {
+	spread, n := 0.0, 0.0
+	for _, g := range s.list[:s.used] {
+		m := saturation(c * g.steps)
+		apart := g.reward - float64(k*m)
+		spread += (g.spread + float64(g.count*apart*apart)) / (m * (2 - m))
+		n += g.count
+	}
+	m := saturation(c * steps)
+	variance := (float64(priorProbes*weight*k/2) + spread) / (priorProbes + n) * (m * (2 - m))
+	return (reward - float64(k*m)) / math.Sqrt(max(variance, minVariance))
+}
+
 const (
 	// priorItems is added to B, in items: a node at which nothing was found yet
 	// may be found to have something.
