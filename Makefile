@@ -27,6 +27,7 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 KILLS ?= 100
 LARGE ?= 10000000
+PAGES ?= 2400
 JOIN_BYTES ?= 1073741824
 JOIN_MEMBERS ?= 1
 
@@ -199,6 +200,9 @@ figures: ## draw docs/figures from fixed seeds
 	$(BIN)/vigil-sim -quiet -demo zipf -seed 1 -steps 200000 -figures docs/figures -kinds svg
 	$(BIN)/vigil-sim -quiet -demo table1 -seed 1 -steps 2000 -figures docs/figures -kinds svg
 	cd placement/bench && $(GO) run . -figures ../../docs/figures
+
+web: ## compare policies with published ones on a synthetic web of PAGES (2400) pages: the table of docs/scheduler.md (a minute; 10^6 pages take an hour)
+	cd cmd/vigil-sim && $(GO) run . -web $(PAGES)
 
 docs: ## regenerate docs/commands.md, configuration.md, compatibility.md, vigil.conf, the manual pages
 	$(GO) run ./cmd/vigil-docs

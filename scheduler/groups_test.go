@@ -166,3 +166,34 @@ func TestGroupsPickWhatAScanOfOpenGroupsPicks(t *testing.T) {
 		}
 	}
 }
+
+// A schedule all of whose nodes are in groups has an empty tournament beside theirs, in
+// which there is nothing to park.
+func TestPoliciesThatParkBearGroupsForAllNodes(t *testing.T) {
+	for _, name := range []string{"freshness", "whittle", "index"} {
+		table, p := new(Table), policyNamed(t, name).New()
+		rng := rand.New(rand.NewPCG(5, 5))
+		for slot := range 60 {
+			params := DefaultParams()
+			params.Rate, params.Group = .001+rng.Float64(), int32(1+slot%7)
+			params.Arrival, params.Decay = params.Rate, .1
+			Enter(table, fixed{}, slot, params, 0)
+		}
+		for g := range 7 {
+			table.Groups.Put(int32(g+1), Group{Limits: Limits{Steps: int64(g)}})
+		}
+		p.Attach(table)
+		for step := int64(1); step < 4000; step++ {
+			table.Groups.Open(p, 0, step)
+			want := scannedGroups(table, name, step, 2)
+			picks := p.Pick(nil, step, 2, nil)
+			if !slices.Equal(picks, want) {
+				t.Fatalf("%s, step %d: picks %v, want %v", name, step, picks, want)
+			}
+			for _, slot := range picks {
+				table.Groups.Give(p, table.GroupOf(slot), 0, step, true)
+				Observe(table, p, fixed{}, slot, 1, step)
+			}
+		}
+	}
+}

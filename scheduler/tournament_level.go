@@ -90,8 +90,8 @@ func (t *tournament) enters(at int, c *contender) uint64 {
 
 // heed takes note of the least value of a pick, 0 if nobody was left.
 func (t *tournament) heed(value float64) {
-	if t.reach == nil {
-		return
+	if t.reach == nil || len(t.levels) == 0 {
+		return // nobody can be parked: all nodes may be in groups, which have tournaments of their own
 	}
 	t.low = min(t.low, value)
 	t.picks++

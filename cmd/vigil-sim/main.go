@@ -4,6 +4,8 @@
 //	vigil-sim nodes.csv                    name,rate[,weight,decay,arrival,cost,max-age]
 //	vigil-sim -observations probes.csv     name,time,items: rates are estimated first
 //	vigil-sim -demo zipf                   an input that comes with the program
+//	vigil-sim -web 2400                    policies beside published ones, on a synthetic web
+//	vigil-sim -trace directory             and on pages of the public trace, if it is there
 //	vigil-sim -export host:port -key feeds > state.csv
 //	vigil-sim -import host:port -key feeds state.csv
 //
@@ -46,6 +48,7 @@ func main() {
 type options struct {
 	observations, model, items, policies, estimator, format, figures, kinds string
 	exports, imports, key                                                   string
+	web                                                                     webOptions
 	demo                                                                    string
 	window, step, explore                                                   float64
 	probes                                                                  int
@@ -106,6 +109,7 @@ func readOptions(args []string, stderr io.Writer) (o options, err error) {
 	f.StringVar(&o.format, "format", "text", "text, csv or json")
 	f.StringVar(&o.figures, "figures", "", "write figures to this `directory`")
 	f.StringVar(&o.kinds, "kinds", "svg,png", "`formats` of the figures, with commas: svg, png, pdf, eps, jpg, tiff")
+	o.web.flags(f)
 	f.StringVar(&o.exports, "export", "", "write the nodes of a schedule of the server at this `address`, as csv or json lines (-format)")
 	f.StringVar(&o.imports, "import", "", "add the nodes of a file to a schedule of the server at this `address`")
 	f.StringVar(&o.key, "key", "", "the `name` of the schedule of -export and -import")
@@ -132,6 +136,12 @@ func (o *options) check() error {
 	}
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{errUsage}, args...)...)
+	}
+	if o.web.given() {
+		if sources > 0 || o.exports+o.imports+o.key != "" {
+			return bad("-web and -trace take no other input")
+		}
+		return o.web.check(bad)
 	}
 	if o.exports != "" || o.imports != "" || o.key != "" {
 		switch {
@@ -174,6 +184,9 @@ func (o *options) check() error {
 func (o *options) work(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	if o.exports != "" || o.imports != "" {
 		return o.transfer(stdin, stdout)
+	}
+	if o.web.given() {
+		return o.web.work(ctx, o.seed, stdout, stderr)
 	}
 	s, err := o.study(stdin)
 	if err != nil {

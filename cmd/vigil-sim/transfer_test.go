@@ -144,6 +144,22 @@ func stateOf(t *testing.T, text string) map[string]map[string]string {
 	return nodes
 }
 
+func TestWebIsComparedAndBadFlagsAreRefused(t *testing.T) {
+	code, out, errs := program(t, "", "-web", "1200", "-warm-days", "0", "-days", "1", "-learning-days", "0")
+	if code != 0 || !strings.Contains(out, "| BinaryLambdaCrawl | .") || !strings.Contains(out, "| **freshness (GREEDY)** |  | .") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	for _, args := range [][]string{{"-web", "1199"}, {"-web", "-5"}, {"-web", "2400", "-trace", "x"}, {"-web", "2400", "-demo", "zipf"},
+		{"-web", "2400", "-days", "0"}, {"-trace", "x", "-every", "0"}} {
+		if code, _, errs := program(t, "", args...); code != 2 || !strings.Contains(errs, "-web") && !strings.Contains(errs, "-every") {
+			t.Errorf("%v: exit code %d, %s", args, code, errs)
+		}
+	}
+	if code, _, errs := program(t, "", "-trace", t.TempDir()); code != 1 || !strings.Contains(errs, "host_hostid_isconstrained.txt") {
+		t.Errorf("a directory without a trace: %d, %s", code, errs)
+	}
+}
+
 func TestBadTransfersAreRefused(t *testing.T) {
 	address, c := served(t)
 	c.do(t, "SCHED.CREATE", "k")
