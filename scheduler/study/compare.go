@@ -126,6 +126,11 @@ func params(pages []Page, h hearing) []scheduler.Params {
 	return out
 }
 
+// guess is the change rate a day that those who do not know it begin with, the same for
+// all pages: a crawler that knows nothing of feeds still knows that most do not change
+// each minute.
+const guess = 1. / 16
+
 // limits are those of hosts, in steps from one request to the next.
 func limits(pages []Page) []scheduler.Limits {
 	out := make([]scheduler.Limits, hostsOf(pages)+1)
@@ -193,7 +198,7 @@ func (r *race) play(ctx context.Context, pages []Page, plan Plan, c int) (float6
 			return 0, err
 		}
 		for i := range t.Told {
-			t.Told[i].Rate, t.Told[i].Arrival = scheduler.Unknown, scheduler.Unknown
+			t.Told[i].Rate, t.Told[i].Arrival = guess/StepsADay, scheduler.Unknown
 		}
 	}
 	t.Estimator = estimator
