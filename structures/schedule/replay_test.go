@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -28,7 +29,10 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 			if s.ranks && rng.IntN(3) == 0 {
 				p.Deadline = 1 + rng.Int64N(300)
 			}
-			p.Decay = .01 + rng.Float64()
+			p.Decay, p.Arrival = .01+rng.Float64(), rng.Float64()
+			if rng.IntN(4) == 0 {
+				p.Cost, p.Priced = .5+rng.Float64(), float64(rng.IntN(2))
+			}
 			if rng.IntN(3) == 0 {
 				p.Precision, p.Recall = rng.Float64(), rng.Float64()
 			}
@@ -71,6 +75,10 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 				t.Fatal(err)
 			}
 			out = append(out, namesOf(picks)...)
+		case k < 14 && rng.IntN(5) == 0:
+			if err := reconfigure(s, ch, rng); err != nil {
+				t.Fatal(err)
+			}
 		case k < 14:
 			if _, err := s.Peek(1, now+int64(rng.IntN(100)), NamesOnly); err != nil {
 				t.Fatal(err)
@@ -78,6 +86,9 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 		case len(out) > 0:
 			i := rng.IntN(len(out))
 			// Errors are part of the game: the lease may be over.
+			if rng.IntN(3) == 0 {
+				_ = s.Pay(ch, []byte(out[i]), 2*rng.Float64(), now)
+			}
 			if k < 18 {
 				_ = s.Observe(ch, []byte(out[i]), float64(rng.IntN(4)), now)
 			} else {
@@ -87,6 +98,31 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 		}
 		each()
 	}
+}
+
+// reconfigure changes the configuration at random. That the policy cannot have what
+// it is asked for is part of the game.
+func reconfigure(s *Schedule, ch *structures.Change, rng *rand.Rand) error {
+	var err error
+	switch rng.IntN(8) {
+	case 0:
+		all := scheduler.Policies()
+		err = s.AlterPolicy(ch, all[rng.IntN(len(all))].Name)
+	case 1, 2:
+		err = s.AlterPrice(ch, float64(rng.IntN(2))*rng.Float64())
+	case 3:
+		c := s.Config()
+		c.Probes, c.LeaseMillis = 1+rng.IntN(3), 10+rng.Int64N(90)
+		err = s.Alter(ch, c)
+	default:
+		err = s.AlterBudget(ch, float64(rng.IntN(2))*3*rng.Float64())
+	}
+	for _, mayBe := range []error{ErrNoBudget, ErrPriceOf, scheduler.ErrNoDeadlines, scheduler.ErrDecay, scheduler.ErrArrival} {
+		if errors.Is(err, mayBe) {
+			return nil
+		}
+	}
+	return err
 }
 
 // rearrange changes groups at random.
@@ -147,12 +183,24 @@ func configs() []Config {
 }
 
 func TestReplayOfRecordedChangesGivesTheSameBytes(t *testing.T) {
+	policies, budgets := 0, 0
+	defer func() {
+		if policies < 10 || budgets < 10 {
+			t.Errorf("%d schedules ended with another policy, %d with a budget", policies, budgets)
+		}
+	}()
 	for i, c := range configs() {
 		s, ch := New(testKey), new(structures.Change)
 		if err := s.Create(ch, c, 900); err != nil {
 			t.Fatal(err)
 		}
 		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 1)), thrift.Rounds(3000), func() {})
+		if s.Config().Policy != c.Policy {
+			policies++
+		}
+		if s.Config().Budget > 0 {
+			budgets++
+		}
 		copied := New(testKey)
 		replay(t, copied, ch.Encoded())
 		if !bytes.Equal(encoding(s), encoding(copied)) {
