@@ -37,7 +37,7 @@ type held struct {
 
 const (
 	// MaxObjects bounds the objects that may be assigned to the units of a map: a
-	// change of units looks at all of them, which takes some 100 ms.
+	// change of units looks at all of them, which takes some tenths of a second.
 	MaxObjects = 1 << 20
 	// boundUnit is the precision of Bound: 5 % is 5 % exactly.
 	boundUnit   = 1_000_000
