@@ -214,7 +214,7 @@ func (f *feeder) whole(c *structures.Commands, key []byte, v structures.Value, e
 	}
 	t := types.Of(v.Kind())
 	if t == nil || t.Dump == nil || v.Kind() >= structures.KindBloom && !f.o.Modules {
-		c.Of("DEL", key)
+		c.Of("UNLINK", key) // at a replica that is DEL, which stands for keys that are gone: consumers tell them apart
 		return nil
 	}
 	payload, err := t.Dump(nil, v)

@@ -71,6 +71,7 @@ func (srv *Server) poll(w *waiter, so func() bool, millis int64) {
 		stop()
 		srv.polls.leave(o)
 	})
+	srv.polls.again() // what came while the call was not there yet has woken nobody for it
 }
 
 // look ends the wait of a call if it is over, and reports whether it is.

@@ -31,6 +31,7 @@ func (srv *Server) openSource() {
 		Settings: func() *source.Settings { return &srv.settings().source },
 		Now:      srv.clock.Now,
 		Done:     srv.done,
+		Grew:     func() { srv.polls.again() },
 		Go:       func(f func()) { srv.workers.Go(f) },
 		NewID:    func() string { return host{srv}.RandomHex(40) },
 		Logf:     func(format string, args ...any) { srv.logf(LogNotice, format, args...) },

@@ -15,6 +15,7 @@ const (
 	errGroupElects    = commands.WireError("ERR REPLICAOF not allowed in a group: its members elect the one that leads")
 	errSwapInCluster  = commands.WireError("ERR SWAPDB is not allowed in cluster mode")
 	errFirstDBIndex   = commands.WireError("ERR invalid first DB index")
+	errChangesCount   = commands.WireError("ERR COUNT must be > 0")
 	errNoExport       = commands.WireError("ERR no export is under way")
 	errNoImport       = commands.WireError("ERR no import is under way")
 	errSecondDBIndex  = commands.WireError("ERR invalid second DB index")

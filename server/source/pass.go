@@ -151,6 +151,8 @@ func (p *pass) make() error {
 
 // follow starts the feed of the store, if there is none.
 func (s *Source) follow() error {
+	s.starting.Lock() // one who comes meanwhile waits until it has begun
+	defer s.starting.Unlock()
 	s.mu.Lock()
 	if s.feed != nil {
 		s.mu.Unlock()

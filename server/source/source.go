@@ -69,6 +69,7 @@ type Options struct {
 	Done     context.Context // ends passes
 	Go       func(f func())  // runs f in a goroutine that the owner waits for
 	NewID    func() string   // 40 random hexadecimal digits
+	Grew     func()          // the stream has more for one who has read it to its end; called with locks held, and must not wait
 	Logf     func(format string, args ...any)
 }
 
@@ -76,6 +77,8 @@ type Options struct {
 type Source struct {
 	o      Options
 	active atomic.Bool // there is a feed: what is published goes to replicas
+
+	starting sync.Mutex // held while a feed begins, before shards are locked
 
 	mu       sync.Mutex // taken under locks of shards; it guards what follows, and what is said to be of replicas and passes
 	id       string
@@ -91,6 +94,7 @@ type Source struct {
 	pinged   time.Time
 	left     time.Time // when the last replica left
 	asked    int64     // offset behind the last GETACK
+	awaited  bool      // a consumer has read all that there is
 	counts   Counts
 	scratch  structures.Commands
 }
@@ -171,6 +175,7 @@ func (s *Source) addedLocked() {
 		keep = min(keep, c.from)
 	}
 	s.log.trim(keep)
+	s.grewLocked()
 }
 
 // Lost says that the stream has come to an end.
@@ -195,6 +200,7 @@ func (s *Source) endLocked(why string) {
 	}
 	s.id = s.o.NewID()
 	s.log.restart(s.log.end)
+	s.grewLocked()
 }
 
 // Interject puts a command between records, if anybody listens.

@@ -24,6 +24,7 @@ type rig struct {
 	passes  []func() // that have not run
 	logged  []string
 	ids     int
+	grown   int
 	feeding persistence.Feed
 	lsn     uint64
 	during  func(cut uint64) // called while a cut is made, and knows behind which record that will be
@@ -42,6 +43,7 @@ func newRig(t *testing.T) *rig {
 	r.stop = stop
 	r.Source = New(strings.Repeat("0", 40), Options{Store: r, Settings: func() *Settings { return &r.set },
 		Now: func() time.Time { return r.now }, Done: done,
+		Grew: func() { r.grown++ },
 		Go:   func(f func()) { r.passes = append(r.passes, f) },
 		Logf: func(format string, args ...any) { r.logged = append(r.logged, fmt.Sprintf(format, args...)) },
 		NewID: func() string {
@@ -454,5 +456,63 @@ func TestPassThatFailsDropsThoseThatWait(t *testing.T) {
 	r.Tick()
 	if r.run(); !strings.Contains(p.take(1000).got.String(), "keys") {
 		t.Errorf("got %q", p.got.String())
+	}
+}
+
+// Whoever has read all that there is hears of more once, and of the end of the stream.
+func TestConsumerHearsOfMoreAndOfTheEnd(t *testing.T) {
+	r := newRig(t)
+	at, err := r.Newest()
+	if err != nil || r.feeding == nil {
+		t.Fatal(at, err)
+	}
+	r.record(0, "A")
+	if r.grown != 0 {
+		t.Error("nobody has read to the end")
+	}
+	read, err := r.Changes(at, &Query{})
+	if err != nil || len(read.Changes) != 1 || string(read.Changes[0].Args[0]) != "A" || read.Behind != 0 {
+		t.Fatalf("got %+v, %v", read, err)
+	}
+	r.record(0, "B", "C")
+	r.record(0, "D")
+	if r.grown != 1 {
+		t.Errorf("heard %d times of more, want 1", r.grown)
+	}
+	if read, err = r.Changes(read.Next, &Query{Count: 1}); err != nil || len(read.Changes) != 2 || read.Behind == 0 {
+		t.Errorf("a transaction: %+v, %v", read, err)
+	}
+	if read, err = r.Changes(read.Next, &Query{}); err != nil || len(read.Changes) != 1 {
+		t.Errorf("behind it: %+v, %v", read, err)
+	}
+	r.feeding.Lost("a test")
+	if _, err := r.Changes(read.Next, &Query{}); r.grown != 2 || !errors.Is(err, ErrGone) {
+		t.Errorf("heard %d times, %v", r.grown, err)
+	}
+}
+
+// A consumer keeps the stream without replicas for as long as it reads, and repl-backlog-ttl longer.
+func TestConsumerKeepsTheStream(t *testing.T) {
+	r := newRig(t)
+	at, err := r.Newest()
+	for range 5 {
+		r.now = r.now.Add(r.set.BacklogTTL - 1)
+		r.Tick()
+		if _, err := r.Changes(at, &Query{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.now = r.now.Add(r.set.BacklogTTL)
+	r.Tick()
+	if _, gone := r.Changes(at, &Query{}); err != nil || !errors.Is(gone, ErrGone) || r.feeding != nil {
+		t.Errorf("got %v, %v", err, gone)
+	}
+}
+
+// The words of a position are read back, and nothing else is one.
+func TestPositionsAreReadBack(t *testing.T) {
+	at := Position{strings.Repeat("a", 40), 12, 3}
+	if got, err := ParsePosition(at.String()); got != at || err != nil {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
