@@ -69,8 +69,15 @@ func (srv *Server) openFollowing() error {
 	return srv.followMaster(set.MasterHost, set.MasterPort)
 }
 
+// errRoleAmidKeys is the error of a change of the role in a transaction that has locked keys: all have to be locked for it.
+// Sentinel's transactions have none.
+const errRoleAmidKeys = commands.WireError("ERR REPLICAOF is not allowed in a transaction that works on keys")
+
 // ReplicaOf makes the server the replica of a master. already: it is that.
 func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
+	if !s.shards.Empty() {
+		return false, errRoleAmidKeys
+	}
 	srv := s.srv
 	f := &srv.following
 	f.change.Lock()
@@ -89,6 +96,9 @@ func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
 
 // ReplicaOfNoOne makes the server a master, with the data that it has.
 func (s *session) ReplicaOfNoOne() error {
+	if !s.shards.Empty() {
+		return errRoleAmidKeys
+	}
 	srv := s.srv
 	f := &srv.following
 	f.change.Lock()

@@ -65,16 +65,11 @@ func same(t *testing.T, where string, c *client, asked []string, want map[string
 }
 
 // startRedis starts a server with a directory, and returns its address and how to stop it.
-func startRedis(t *testing.T, exe, dir string) (addr string, stop func()) {
+func startRedis(t *testing.T, exe, dir string, args ...string) (addr string, stop func()) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(exe, "--port", port, "--dir", dir, "--save", "")
+	port := freePort(t)
+	addr = "127.0.0.1:" + port
+	cmd := exec.Command(exe, append([]string{"--port", port, "--dir", dir, "--save", ""}, args...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -100,8 +100,6 @@ func replicaOf(c *commands.Ctx) error {
 	switch {
 	case m != nil && !(none && m.Leads):
 		return errGroupElects
-	case c.InMulti: // and holds locks
-		return commands.ErrNotInMulti
 	case none:
 		if m == nil {
 			if err := r.ReplicaOfNoOne(); err != nil {
