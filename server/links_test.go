@@ -72,6 +72,46 @@ func TestMigrateMovesKeysOfEveryType(t *testing.T) {
 	b.want("TTL s", "(int) -1")
 }
 
+// A hash whose fields expire is sent once more, as Valkey has it, to a peer that refuses Redis's form; what arrives then is removed here.
+func TestMigrateSendsValkeyItsOwnForm(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	c.want("HSET h f v g w", "(int) 2")
+	c.want("HPEXPIRE h 100000 FIELDS 1 f", "[(int) 1]")
+	c.want("MSET s 1 n 2", "OK")
+	var forms []byte
+	addr := silentPeer(t, func(conn net.Conn) {
+		for in := bufio.NewReader(conn); ; {
+			n, err := readNode(in)
+			if err != nil {
+				return
+			}
+			reply := "+OK\r\n"
+			if word := n.list[0].text; word == "RESTORE" {
+				payload := n.list[3].text
+				version := payload[len(payload)-10]
+				if forms = append(forms, version); n.list[1].text == "n" || version == 12 {
+					reply = "-ERR DUMP payload version or checksum are wrong\r\n"
+				}
+			}
+			if _, err := io.WriteString(conn, reply); err != nil {
+				return
+			}
+		}
+	})
+	if got := c.migrate(addr, "h", "0", "5000", "REPLACE"); got != "OK" {
+		t.Fatal(got)
+	}
+	if string(forms) != "\x0c\x50" {
+		t.Errorf("versions %v, want 12 and then 80", forms)
+	}
+	c.want("EXISTS h", "(int) 0")
+	if got := c.migrate(addr, "", "0", "5000", "KEYS", "s", "n"); !strings.Contains(got, "DUMP payload version") {
+		t.Error(got)
+	}
+	c.want("EXISTS s n", "(int) 1")
+}
+
 func TestMigrateKeepsWhatDoesNotArrive(t *testing.T) {
 	from, to := newRig(t), newRig(t)
 	a, b, addr := from.dial(), to.dial(), to.loopback()

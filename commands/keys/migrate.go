@@ -1,14 +1,18 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/rdb"
 )
 
 // MIGRATE works in three steps, so that no other client waits for the network. While its
@@ -63,6 +67,8 @@ type migration struct {
 	timeout       time.Duration
 	copy, replace bool
 
+	now  int64  // of the copies
+	head []byte // what is said before keys
 	sent []sentKey
 }
 
@@ -71,6 +77,7 @@ type sentKey struct {
 	key      []byte
 	sum      [sha256.Size]byte // of the payload
 	expireAt int64
+	valkey   []byte // payload for a Valkey, which refuses the other one; nil: there is none
 }
 
 // optionArgs are the options of MIGRATE before KEYS, and the number of their arguments.
@@ -202,11 +209,13 @@ func readMigration(c *commands.Ctx) (m *migration, keys [][]byte, err error) {
 func (m *migration) copyKeys(c *commands.Ctx, keys [][]byte) (request []byte, err error) {
 	switch {
 	case m.peer.User != "":
-		request = appendCall(request, "AUTH", m.peer.User, m.peer.Password)
+		m.head = appendCall(nil, "AUTH", m.peer.User, m.peer.Password)
 	case m.peer.Login:
-		request = appendCall(request, "AUTH", m.peer.Password)
+		m.head = appendCall(nil, "AUTH", m.peer.Password)
 	}
-	request = appendCall(request, "SELECT", strconv.Itoa(m.toDB))
+	m.head = appendCall(m.head, "SELECT", strconv.Itoa(m.toDB))
+	m.now, request = c.Now, slices.Clone(m.head)
+	held := 0
 	for _, key := range keys {
 		s, payload, ok, err := look(c, key)
 		if err != nil {
@@ -215,21 +224,31 @@ func (m *migration) copyKeys(c *commands.Ctx, keys [][]byte) (request []byte, er
 		if !ok {
 			continue
 		}
-		if len(m.sent) > 0 && len(request)+len(payload) > maxMigrated {
+		if c.Tx.Kind(key) == structures.KindHash {
+			if v, err := c.Tx.Value(key); err == nil {
+				s.valkey, _ = rdb.AppendValkey(nil, v)
+			}
+		}
+		if held += len(s.valkey); len(m.sent) > 0 && len(request)+held+len(payload) > maxMigrated {
 			return nil, errMigrateSize
 		}
-		ttl := int64(0)
-		if s.expireAt > 0 {
-			ttl = max(1, s.expireAt-c.Now)
-		}
-		call := []string{"RESTORE", string(key), strconv.FormatInt(ttl, 10), string(payload), "REPLACE"}
-		if !m.replace {
-			call = call[:4]
-		}
-		request = appendCall(request, call...)
+		request = m.restore(request, &s, payload)
 		m.sent = append(m.sent, s)
 	}
 	return request, nil
+}
+
+// restore appends the call that makes a key at the peer.
+func (m *migration) restore(request []byte, s *sentKey, payload []byte) []byte {
+	ttl := int64(0)
+	if s.expireAt > 0 {
+		ttl = max(1, s.expireAt-m.now)
+	}
+	call := []string{"RESTORE", string(s.key), strconv.FormatInt(ttl, 10), string(payload), "REPLACE"}
+	if !m.replace {
+		call = call[:4]
+	}
+	return appendCall(request, call...)
 }
 
 // appendCall appends a call as clients send it.
@@ -249,28 +268,47 @@ func look(c *commands.Ctx, key []byte) (s sentKey, payload []byte, ok bool, err 
 		return s, nil, false, err
 	}
 	at, _ := c.Tx.ExpireAt(key)
-	return sentKey{[]byte(string(key)), sha256.Sum256(payload), at}, payload, true, nil
+	return sentKey{key: []byte(string(key)), sum: sha256.Sum256(payload), expireAt: at}, payload, true, nil
 }
 
-// run sends the values, and removes the keys whose arrival the peer has confirmed, even if
-// the client has left or others of them have failed.
-func (m *migration) run(ctx context.Context, remote Remote, request []byte) error {
+// refusedForm is what a peer replies to a payload of a version that it does not read.
+const refusedForm = "-ERR DUMP payload version or checksum are wrong"
+
+// send sends requests for keys, and returns those that have arrived, those whose form was refused and that have another, and the
+// first other error of the peer.
+func (m *migration) send(ctx context.Context, remote Remote, request []byte, keys []sentKey) (arrived, again []sentKey, refused string, err error) {
 	before := 1
 	if m.peer.Login {
 		before = 2
 	}
-	lines, err := remote.Exchange(ctx, m.peer, request, before+len(m.sent), m.timeout)
-	refused := ""
-	var arrived []sentKey
+	lines, err := remote.Exchange(ctx, m.peer, request, before+len(keys), m.timeout)
 	for i, line := range lines {
 		switch {
+		case i >= before && strings.HasPrefix(line, refusedForm) && keys[i-before].valkey != nil:
+			again = append(again, keys[i-before])
 		case strings.HasPrefix(line, "-"):
 			if refused == "" {
 				refused = line[1:]
 			}
 		case i >= before && !refusedBefore(lines[:before]):
-			arrived = append(arrived, m.sent[i-before])
+			arrived = append(arrived, keys[i-before])
 		}
+	}
+	return arrived, again, refused, err
+}
+
+// run sends the values, and removes the keys whose arrival the peer has confirmed, even if
+// the client has left or others of them have failed. Hashes whose form a peer refuses are sent once more, as Valkey has them.
+func (m *migration) run(ctx context.Context, remote Remote, request []byte) error {
+	arrived, again, refused, err := m.send(ctx, remote, request, m.sent)
+	if len(again) > 0 && err == nil {
+		request = slices.Clone(m.head)
+		for i := range again {
+			request = m.restore(request, &again[i], again[i].valkey)
+			again[i].valkey = nil
+		}
+		more, _, bad, failed := m.send(ctx, remote, request, again)
+		arrived, refused, err = append(arrived, more...), cmp.Or(refused, bad), failed
 	}
 	kept := 0
 	if !m.copy && len(arrived) > 0 {

@@ -44,6 +44,18 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 	return seal(o.b, from, o.version), nil
 }
 
+// AppendValkey appends the payload that Valkey from 9 on reads of a hash whose fields expire. It reports whether there is one: all other
+// values Valkey reads as Append writes them.
+func AppendValkey(dst []byte, v structures.Value) ([]byte, bool) {
+	h, ok := v.(*hash.Hash)
+	if !ok || !hasExpiries(h) {
+		return dst, false
+	}
+	from, o := len(dst), out{b: append(dst, typeHashValkey), version: versionValkey}
+	o.hash(typeHashValkey, h)
+	return seal(o.b, from, versionValkey), true
+}
+
 // out is what values are written to.
 type out struct {
 	b       []byte
