@@ -65,6 +65,8 @@ const (
 	ErrNoReplicas         = WireError("NOREPLICAS Not enough good replicas to write.")
 	ErrSyncPending        = WireError("ERR SYNC and PSYNC are invalid with pending output")
 	ErrSyncFiltered       = WireError("ERR Filtered replica requires EOF capability")
+	ErrTakeOverMaster     = WireError("ERR PSYNC FAILOVER can't be sent to a master.")
+	ErrTakeOverStream     = WireError("ERR PSYNC FAILOVER replid must match my replid.")
 	ErrMemberIsNoSource   = WireError("ERR a member of a group has no replicas: servers with the same data are members of it (docs/cluster.md)")
 	ErrMemberHasNoChanges = WireError("ERR a member of a group has no stream of changes: a server that is alone has")
 	ErrChangesGone        = WireError("GONE the changes behind this position are not there any more: take a new one with VIGIL.CHANGES NOW, and scan the keys")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,10 +76,10 @@ const errRoleAmidKeys = commands.WireError("ERR REPLICAOF is not allowed in a tr
 
 // ReplicaOf makes the server the replica of a master. already: it is that.
 func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
-	if !s.shards.Empty() {
-		return false, errRoleAmidKeys
-	}
 	srv := s.srv
+	if err := srv.changesRole(&s.shards); err != nil {
+		return false, err
+	}
 	f := &srv.following
 	f.change.Lock()
 	defer f.change.Unlock()
@@ -96,10 +97,10 @@ func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
 
 // ReplicaOfNoOne makes the server a master, with the data that it has.
 func (s *session) ReplicaOfNoOne() error {
-	if !s.shards.Empty() {
-		return errRoleAmidKeys
-	}
 	srv := s.srv
+	if err := srv.changesRole(&s.shards); err != nil {
+		return err
+	}
 	f := &srv.following
 	f.change.Lock()
 	defer f.change.Unlock()
@@ -120,6 +121,11 @@ func (srv *Server) rememberMaster(text string) error {
 
 // followMaster follows a master from now on.
 func (srv *Server) followMaster(host string, port int) error {
+	return srv.followHeir(host, port, nil)
+}
+
+// followHeir is followMaster for a server that is to take over first.
+func (srv *Server) followHeir(host string, port int, takeOver func(refused error)) error {
 	f := &srv.following
 	srv.endFollowing()
 	f.active.Store(true)
@@ -134,7 +140,7 @@ func (srv *Server) followMaster(host string, port int) error {
 		}
 	}
 	a := srv.newApplier()
-	f.now.Store(replica.Start(replica.Options{Host: host, Port: port, Dial: srv.dialMaster, Settings: srv.replicaSettings, Durable: a.Durable,
+	f.now.Store(replica.Start(replica.Options{Host: host, Port: port, Dial: srv.dialMaster, Settings: srv.replicaSettings, Durable: a.Durable, TakeOver: takeOver,
 		Logf: func(warning bool, format string, args ...any) {
 			level := LogNotice
 			if warning {
@@ -181,10 +187,34 @@ func (srv *Server) promote() error {
 		}
 	})
 	if err == nil {
+		if next.ID2 != "" && srv.opts.Group == nil {
+			if err := srv.source.Continue(next.ID, next.ID2, next.Offset); err != nil {
+				srv.logf(LogWarning, "replication: other replicas of the former master have to synchronize anew: %v", err)
+			}
+		}
 		srv.store.SetFollowing(false)
 		srv.following.active.Store(false)
 	}
 	return err
+}
+
+// Succeed makes the server the master in place of the one that it follows, which asks for it and names its stream.
+func (s *session) Succeed(stream string) error {
+	srv := s.srv
+	f := &srv.following
+	f.change.Lock()
+	defer f.change.Unlock()
+	switch {
+	case !f.active.Load():
+		return commands.ErrTakeOverMaster
+	case !strings.EqualFold(srv.store.Replicated().ID, stream):
+		return commands.ErrTakeOverStream
+	}
+	if err := srv.rememberMaster("no one"); err != nil {
+		return err
+	}
+	srv.logf(LogNotice, "MASTER MODE enabled (failover request from the master)")
+	return srv.promote()
 }
 
 // lineage is what replicas are told of the data: IDs of streams, the offset of the first, and the first one that is not of the second.

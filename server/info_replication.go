@@ -40,6 +40,9 @@ func infoAlone(t *infoText) {
 		field(t, "role", "master")
 		if rep.Active || t.srv.store.Replicated().ID == "" {
 			id, id2, offset, second = rep.ID, noReplicationID, rep.Offset, -1
+			if rep.Former != "" {
+				id2, second = rep.Former, rep.Second
+			}
 		}
 	}
 	infoReplicas(t, &rep)
@@ -49,7 +52,7 @@ func infoAlone(t *infoText) {
 
 // infoStream shows what replicas could ask for.
 func infoStream(t *infoText, id, id2 string, offset, second int64) {
-	field(t, "master_failover_state", "no-failover")
+	field(t, "master_failover_state", t.srv.failover.name())
 	field(t, "master_replid", id)
 	field(t, "master_replid2", id2)
 	field(t, "master_repl_offset", offset)

@@ -63,6 +63,7 @@ type Server struct {
 	imports   transfers
 	exports   transfers
 	following following
+	failover  failover
 	source    *source.Source
 	loops     *transport.Loops
 	cron      cron

@@ -138,6 +138,36 @@ func TestToolMoveBackToRedisWithoutAStop(t *testing.T) {
 	wantReply(t, redis, "SET n 0", "OK")
 }
 
+// FAILOVER makes a Redis the master and vigil its replica, and FAILOVER there the other way round, without a second copy of everything.
+func TestToolFailoverToRedisAndBack(t *testing.T) {
+	t.Parallel()
+	redis, addr := redisAt(t, "--repl-diskless-sync-delay", "0")
+	p := launch(t, "--dir", t.TempDir(), "--repl-diskless-sync-delay", "0")
+	c := dial(t, p)
+	wantReply(t, c, "SET k 1", "OK")
+	wantReply(t, redis, "REPLICAOF 127.0.0.1 "+portOf(p.addr), "OK")
+	online := func(c *client) func() bool {
+		return func() bool { return strings.Contains(c.do(t, "INFO replication"), "state=online") }
+	}
+	awaitThat(t, "the Redis follows", online(c))
+	wantReply(t, c, "SET k 2", "OK")
+	wantReply(t, c, "FAILOVER TO 127.0.0.1 "+portOf(addr), "OK")
+	awaitThat(t, "vigil follows", online(redis))
+	wantReply(t, redis, "SET k 3", "OK")
+	wantReply(t, redis, "WAIT 1 60000", "1")
+	wantReply(t, c, "GET k", "3")
+	wantReply(t, redis, "FAILOVER TO 127.0.0.1 "+portOf(p.addr), "OK")
+	awaitThat(t, "the Redis follows again", online(c))
+	wantReply(t, c, "SET k 4", "OK")
+	wantReply(t, c, "WAIT 1 60000", "1")
+	wantReply(t, redis, "GET k", "4")
+	for who, at := range map[string]*client{"vigil": c, "the Redis": redis} {
+		if stats := at.do(t, "INFO stats"); !strings.Contains(stats, "sync_partial_ok:1\r\n") {
+			t.Errorf("%s: want one synchronization that is partial: %s", who, stats)
+		}
+	}
+}
+
 // redis-cli --cluster import takes the keys of vigil to a Redis Cluster, whose server is not one of vigil's.
 func TestToolClusterImportTakesKeysToRedis(t *testing.T) {
 	t.Parallel()

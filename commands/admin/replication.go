@@ -2,6 +2,7 @@ package admin
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/vigildb/vigil/commands"
 )
@@ -14,6 +15,19 @@ type Replication interface {
 	ReplicaOf(host string, port int) (already bool, err error)
 	// ReplicaOfNoOne makes it a master with the data that it has.
 	ReplicaOfNoOne() error
+	// Succeed makes it a master because its own asks for that, and names its stream.
+	Succeed(stream string) error
+	// Failover begins to hand over to a replica, or ends that.
+	Failover(o Failover) error
+}
+
+// Failover says to whom a master hands over.
+type Failover struct {
+	Host    string
+	Port    int           // 0: the replica that has most
+	Force   bool          // after the timeout although it has not everything
+	Timeout time.Duration // 0: none
+	Abort   bool
 }
 
 // Master is one that the server follows.
@@ -24,6 +38,9 @@ type Master struct {
 	Offset int64  // of its stream, up to which this was applied; -1: none of it
 }
 
+// mostFailover is the longest timeout in ms.
+const mostFailover = 1 << 40
+
 func replicationRows() []commands.Command {
 	return []commands.Command{
 		{Name: "ROLE", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.Dangerous, Category: "admin",
@@ -32,6 +49,9 @@ func replicationRows() []commands.Command {
 		{Name: "REPLICAOF", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.Stale | commands.NoAsyncLoading,
 			Syntax: "<host port | NO ONE>", Since: "5.0.0", Cost: "O(1)",
 			Summary: "Makes the server the replica of a master of Redis's protocol, or a master again.", Run: replicaOf},
+		{Name: "FAILOVER", Arity: -1, Flags: commands.Admin | commands.NoScript | commands.Stale | commands.NoMulti,
+			Syntax: "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]", Since: "6.2.0", Cost: "O(1)",
+			Summary: "Hands over to a replica, in the background, when that has everything.", Run: failover},
 		{Name: "SLAVEOF", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.Stale | commands.NoAsyncLoading,
 			Syntax: "<host port | NO ONE>", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Old name of REPLICAOF.", Run: replicaOf},
@@ -92,6 +112,45 @@ func followerRole(c *commands.Ctx, m *commands.Membership) {
 	c.Reply.Int(int64(leader.Port))
 	c.Reply.BulkString(state)
 	c.Reply.Int(int64(m.Commits))
+}
+
+func failover(c *commands.Ctx) error {
+	if c.Membership() != nil {
+		return errFailoverGroup
+	}
+	var o Failover
+	for c.Args.More() {
+		switch word := c.Args.Word(); {
+		case word == "TO" && c.Args.Left() >= 2 && o.Port == 0:
+			o.Host = c.Args.String()
+			o.Port = int(c.Args.IntIn(1, 65535, commands.ErrNotInteger))
+			o.Force = c.Args.More() && c.Args.Is("FORCE")
+		case word == "ABORT":
+			o.Abort = true
+		case word == "TIMEOUT" && c.Args.Left() >= 1:
+			ms := c.Args.Int()
+			if c.Args.Err() == nil && ms <= 0 {
+				return errFailoverTimeout
+			}
+			o.Timeout = time.Duration(min(ms, mostFailover)) * time.Millisecond
+		default:
+			c.Args.Syntax()
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	switch {
+	case o.Abort && (o.Port != 0 || o.Timeout != 0):
+		return errFailoverAbort
+	case o.Force && o.Timeout == 0:
+		return errFailoverForce
+	}
+	if err := c.Host.(Replication).Failover(o); err != nil {
+		return err
+	}
+	c.Reply.OK()
+	return nil
 }
 
 func replicaOf(c *commands.Ctx) error {

@@ -58,7 +58,7 @@ func sourceRows() []commands.Command {
 			Since: "1.0.0", Cost: "O(1), and O(n) for n keys in the background",
 			Summary: "Makes the connection that of a replica, which gets all keys and then the stream of commands.", Run: syncAll},
 		{Name: "PSYNC", Arity: -3, Flags: flags | commands.NoAsyncLoading | commands.NoMulti,
-			Syntax: "replicationid offset", Types: commands.Types{"offset": commands.ArgInteger},
+			Syntax: "replicationid offset [FAILOVER]", Types: commands.Types{"offset": commands.ArgInteger},
 			Since: "2.8.0", Cost: "O(1), and O(n) for n keys in the background",
 			Summary: "Makes the connection that of a replica, which goes on in the stream of commands where it was, or gets all keys first.", Run: syncFrom},
 	}
@@ -168,6 +168,11 @@ func syncFrom(c *commands.Ctx) error {
 	stream, offset := c.Args.String(), c.Args.Int()
 	if err := c.Args.Err(); err != nil {
 		return err
+	}
+	if c.Args.More() && c.Args.Is("FAILOVER") {
+		if err := c.Host.(Replication).Succeed(stream); err != nil {
+			return err
+		}
 	}
 	return c.Host.(Source).ReplicaSync(stream, offset, false)
 }

@@ -39,6 +39,9 @@ type Options struct {
 	// Durable returns the offset of what is on the device; nil if that is not known.
 	Durable func() int64
 	Logf    func(warning bool, format string, args ...any)
+	// TakeOver, if set, has the other server become a master first, which it is asked for until it has answered. It is called with
+	// the error if that refuses, and nil if it is the master; it must not wait for the follower.
+	TakeOver func(refused error)
 }
 
 // State is how far a connection has got.
@@ -78,6 +81,7 @@ type Follower struct {
 	data   Data
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
+	taken  bool // by the other server; used by run only
 
 	heard    atomic.Int64 // unix ns
 	applied  atomic.Int64

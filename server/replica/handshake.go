@@ -76,11 +76,20 @@ func (c *conn) begin(ctx context.Context) (Position, error) {
 	if at.ID != "" {
 		words = []string{"PSYNC", at.ID, strconv.FormatInt(at.Offset+1, 10)}
 	}
+	handsOver := c.f.o.TakeOver != nil && !c.f.taken
+	if handsOver {
+		words = append(words, "FAILOVER")
+	}
 	reply, err := c.ask(words...)
 	if err != nil {
 		return at, err
 	}
 	word, rest, _ := strings.Cut(reply, " ")
+	if handsOver {
+		if err := c.f.handedOver(word, reply); err != nil {
+			return at, err
+		}
+	}
 	switch word {
 	case "+CONTINUE":
 		if at.ID == "" {
@@ -106,6 +115,19 @@ func (c *conn) begin(ctx context.Context) (Position, error) {
 	c.old = true
 	next := Position{}
 	return next, c.sync(ctx, next, reply)
+}
+
+// handedOver takes the reply of a server that was asked to be the master.
+func (f *Follower) handedOver(word, reply string) error {
+	switch word {
+	case "+CONTINUE", "+FULLRESYNC":
+		f.taken = true
+		f.o.TakeOver(nil)
+		return nil
+	}
+	err := fmt.Errorf("the replica does not take over: %s", shown(reply))
+	f.o.TakeOver(err)
+	return err
 }
 
 // goOn takes the rest of +CONTINUE, which may be another ID.

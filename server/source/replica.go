@@ -119,7 +119,7 @@ func (s *Source) goesOnLocked(r *Replica, id string, offset int64) bool {
 	switch {
 	case id == "?":
 		return false
-	case s.feed == nil || id != s.id || !s.log.has(offset-1): // the protocol counts bytes from 1
+	case s.feed == nil || !s.knowsLocked(id, offset-1) || !s.log.has(offset-1): // the protocol counts bytes from 1
 		s.counts.Refused++
 		return false
 	}

@@ -82,6 +82,8 @@ type Source struct {
 
 	mu       sync.Mutex // taken under locks of shards; it guards what follows, and what is said to be of replicas and passes
 	id       string
+	former   string // the name of the stream up to an offset at which this server was promoted; "": none
+	until    int64
 	feed     *feed // nil: nothing is recorded
 	log      backlog
 	db       int    // database that the stream has selected, -1: none
@@ -198,7 +200,7 @@ func (s *Source) endLocked(why string) {
 			s.dropLocked(r, why)
 		}
 	}
-	s.id = s.o.NewID()
+	s.id, s.former = s.o.NewID(), ""
 	s.log.restart(s.log.end)
 	s.grewLocked()
 }

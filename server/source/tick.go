@@ -66,6 +66,8 @@ func (s *Source) tickLocked(r *Replica, set *Settings, now time.Time) {
 // Report is the state of a source.
 type Report struct {
 	ID             string
+	Former         string // the name that the stream had before; "": none
+	Second         int64  // the first offset, counted from 1, that is not of the former name
 	Offset         int64
 	Active         bool  // there is a backlog
 	First, History int64 // offset of its first byte, counted from 1, and its length
@@ -91,6 +93,9 @@ func (s *Source) Report() Report {
 	defer s.mu.Unlock()
 	now := s.o.Now()
 	rep := Report{ID: s.id, Offset: s.log.end, Active: s.feed != nil, Counts: s.counts}
+	if s.former != "" {
+		rep.Former, rep.Second = s.former, s.until+1
+	}
 	if rep.Active {
 		rep.First, rep.History = s.log.first+1, s.log.end-s.log.first
 	}

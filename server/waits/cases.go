@@ -17,7 +17,7 @@ var Sizeless = map[string]string{
 	"CLIENT NO-TOUCH": fixed, "CLIENT REPLY": fixed, "CLIENT CAPA": fixed, "CLIENT IMPORT-SOURCE": fixed, "CLIENT UNBLOCK": fixed, "CLIENT UNPAUSE": "it ends CLIENT PAUSE",
 	"CLIENT PAUSE": "to hold others up is what it is for", "CLIENT GETREDIR": fixed, "CLIENT TRACKINGINFO": fixed,
 	"CLIENT HELP": fixed, "MULTI": fixed, "PUBSUB": container, "PUBSUB NUMPAT": fixed, "PUBSUB HELP": fixed,
-	"TIME": fixed, "ROLE": fixed, "REPLICAOF": fixed, "SLAVEOF": fixed, "REPLCONF": fixed,
+	"TIME": fixed, "ROLE": fixed, "REPLICAOF": fixed, "FAILOVER": "it works in the background, and holding writes back is what it is for", "SLAVEOF": fixed, "REPLCONF": fixed,
 	"VIGIL.CHANGES": container, "VIGIL.CHANGES NOW": fixed, "VIGIL.CHANGES HELP": fixed,
 	"VIGIL.CHANGES FROM": "what it reads is bounded by the backlog, and needs no keys",
 	"SYNC":               "the keys are sent by others, from a copy", "PSYNC": "see SYNC", "COMMAND": fixed, "COMMAND COUNT": fixed,
