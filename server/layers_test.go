@@ -81,7 +81,7 @@ const rooms = `
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
 	server/replica:         structures/aof
 	server/resp:
-	server/source:          persistence structures
+	server/source:          persistence structures structures/aof
 	server/transport:       structures
 	structures:
 	structures/aof:         structures
