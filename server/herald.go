@@ -130,7 +130,11 @@ func (srv *Server) announce(n notice) {
 // Publish delivers a message.
 func (s *session) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
 	if s.srv.opts.Group == nil {
-		s.srv.source.Interject(publishWords[kind], channel, payload)
+		if s.locked && c.InMulti { // replicas get it behind what was changed before it, which is not recorded yet
+			s.keepNotice(notice{kind: kind, channel: channel, payload: payload})
+		} else {
+			s.srv.source.Interject(publishWords[kind], channel, payload)
+		}
 		return s.srv.broker.publish(s, c, kind, channel, payload)
 	}
 	n := notice{kind: kind, channel: channel, payload: payload, position: s.dur.awaited()}
@@ -163,6 +167,10 @@ func (s *session) announceKept(lsn uint64) {
 		lsn = max(lsn, s.tx.Seen())
 	}
 	for _, n := range s.notices {
+		if s.srv.opts.Group == nil { // those of this server have it already
+			s.srv.source.Interject(publishWords[n.kind], n.channel, n.payload)
+			continue
+		}
 		n.position = lsn
 		s.srv.announce(n)
 	}

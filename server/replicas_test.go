@@ -330,6 +330,25 @@ func TestReplicaIsSeenAndWaitedFor(t *testing.T) {
 	g.expect("SET k y")
 }
 
+// A message of a transaction or a script comes behind what that has changed, as subscribers of a replica may look at the keys.
+func TestReplicasGetMessagesBehindTheChangesOfTheirTransaction(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	f := r.follower(t)
+	f.send("PSYNC", "?", "-1")
+	f.sync()
+	for _, call := range []string{"MULTI", "SET k v", "PUBLISH news a", "SET k w", "EXEC"} {
+		c.do(strings.Fields(call)...)
+	}
+	f.expect("SELECT 0", "MULTI", "SET k v", "SET k w", "EXEC", "PUBLISH news a")
+	c.do("EVAL", "redis.call('SPUBLISH', KEYS[1], 'b') return redis.call('SET', KEYS[1], 'x')", "1", "k")
+	f.expect("SET k x", "SPUBLISH k b")
+	for _, call := range []string{"MULTI", "PUBLISH news c", "EXEC", "PUBLISH news d"} {
+		c.do(strings.Fields(call)...)
+	}
+	f.expect("PUBLISH news c", "PUBLISH news d")
+}
+
 // What a replica must not do ends its connection, or is refused, as in Redis.
 func TestReplicasThatMisbehaveAreRefused(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.Config = testConfig(t, "--repl-diskless-sync-delay", "0") })
