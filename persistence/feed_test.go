@@ -148,7 +148,7 @@ func TestRecordsAreToldAsCommands(t *testing.T) {
 		{"a filter", func(tx *Tx) {
 			v, c := edited(tx, "b", bloom.New)
 			v.Add(c, b("m"), 1<<20)
-		}, "0-0|DEL b"},
+		}, "0-0|UNLINK b"},
 	} {
 		all(s, 5, x.do)
 		if got := h.take(); got != x.want && !(x.want == "(whole)" && strings.HasPrefix(got, "0-0|RESTORE l 0 ")) {
