@@ -78,6 +78,7 @@ func (tx *Tx) recordWhole(t *keyspace.Table, key []byte, p Prepared, expire int6
 		set.key = slices.Clone(key)
 		tx.big = append(tx.big, set)
 	}
+	tx.stayBlessed(t, key)
 }
 
 // supersede drops what the record says of earlier values of a key that is about

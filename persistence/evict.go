@@ -145,6 +145,8 @@ func (e *evictor) score(t *keyspace.Table, i int, random uint64) (score uint64, 
 		return 0, false
 	case e.policy.volatile() && meta&keyspace.HasExpiry == 0:
 		return 0, false
+	case e.policy != PolicySpill && t.Blessed(t.Key(meta)):
+		return 0, false
 	}
 	touch := meta >> keyspace.TouchShift
 	switch e.policy {

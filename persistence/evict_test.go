@@ -68,6 +68,8 @@ func TestPoliciesDeleteWhatTheyMay(t *testing.T) {
 		{"volatile-lfu", PolicyVolatileLFU, true, true},
 		{"volatile-random", PolicyVolatileRandom, true, true},
 		{"volatile-ttl", PolicyVolatileTTL, true, true},
+		{"allkeys-lrm", PolicyAllKeysLRM, true, false},
+		{"volatile-lrm", PolicyVolatileLRM, true, true},
 	} {
 		events := 0
 		mem := vfs.NewMem()
@@ -238,6 +240,76 @@ func TestReaderWaitsForTheEvictionOfItsKey(t *testing.T) {
 		if _, seen := read(); !s.Confirmed(seen) {
 			t.Errorf("policy %d: the reader waits though the device has the record", policy)
 		}
+		closeStore(t, s)
+	}
+}
+
+// Blessed keys stay, also those that only the disk has told of since a start; all others go.
+func TestBlessedKeyIsNotEvicted(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openMemory(t, Options{FS: disk})
+	all(s, 1, func(tx *Tx) {
+		for i := range 300 {
+			tx.SetString(benchKey(nil, i), bytes.Repeat([]byte("v"), 1000), NoExpiry)
+			if i%100 == 0 {
+				if changed, ok, err := tx.Bless(benchKey(nil, i), true); !changed || !ok || err != nil {
+					t.Fatalf("bless: %v, %v, %v", changed, ok, err)
+				}
+			}
+		}
+	})
+	materialise(t, s)
+	all(s, 1, func(tx *Tx) { tx.SetString(benchKey(nil, 100), []byte("later"), NoExpiry) }) // what a replay does not look behind
+	closeStore(t, s)
+	s = openMemory(t, Options{FS: disk, IdleAfter: -1})
+	defer closeStore(t, s)
+	all(s, 1, func(tx *Tx) {
+		for i := range 300 {
+			if _, ok, err := tx.String(benchKey(nil, i)); !ok || err != nil {
+				t.Fatalf("key %d: %v, %v", i, ok, err)
+			}
+		}
+	})
+	s.SetMaxMemory(1, PolicyAllKeysRandom, 5)
+	for range 10 {
+		s.MakeRoom()
+	}
+	all(s, 1, func(tx *Tx) {
+		found := map[string]bool{}
+		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+			cursor = tx.ScanBlessed(cursor, 10, func(key []byte) { found[string(key)] = true })
+		}
+		for i := range 3 {
+			if key := benchKey(nil, 100*i); !found[string(key)] {
+				t.Errorf("%s is gone", key)
+			}
+		}
+		if n := tx.DBSize(0); n != 3 || len(found) != 3 {
+			t.Errorf("%d keys, and %d are blessed; want 3", n, len(found))
+		}
+	})
+}
+
+// Under LRM what is read all the time goes before what was changed last.
+func TestReadsAreNoUsesUnderLRM(t *testing.T) {
+	for policy, want := range map[Policy]int64{PolicyAllKeysLRU: 0, PolicyAllKeysLRM: 100, PolicyVolatileLRM: 100} {
+		s := openMemory(t, Options{Policy: policy, MaxMemory: 1 << 30})
+		all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), []byte("v"), NoExpiry) })
+		all(s, 100_001, func(tx *Tx) {
+			if _, _, err := tx.String([]byte("k")); err != nil {
+				t.Fatal(err)
+			}
+			tx.Touch([]byte("k"))
+			if idle, _ := tx.Idle([]byte("k")); idle != want {
+				t.Errorf("policy %d: a read leaves %d s, want %d", policy, idle, want)
+			}
+			if err := tx.PatchString([]byte("k"), 0, []byte("w")); err != nil {
+				t.Fatal(err)
+			}
+			if idle, _ := tx.Idle([]byte("k")); idle != 0 {
+				t.Errorf("policy %d: a change leaves %d s", policy, idle)
+			}
+		})
 		closeStore(t, s)
 	}
 }

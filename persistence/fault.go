@@ -49,6 +49,9 @@ func (s *Store) faultAt(t *keyspace.Table, hash uint64, key []byte, touch uint64
 
 // admit puts the information of a head on disk into the table.
 func (s *Store) admit(t *keyspace.Table, hash uint64, key []byte, h *format.Head, touch uint64) (int, error) {
+	if h.Blessed {
+		t.Bless(key, true)
+	}
 	if h.Short && keyspace.Inline(len(key), len(h.Payload)) {
 		i := t.AddInline(hash, key, h.Payload, h.Expire, touch|keyspace.OnDisk)
 		if h.Expire != 0 {

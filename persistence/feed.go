@@ -341,7 +341,7 @@ func (t *teller) operation(op byte, args *structures.Args, rest []byte) error {
 		return t.mapping(args)
 	case format.OpLibrary:
 		return t.library(args)
-	case format.OpUser, format.OpConfiguration, format.OpMove, format.OpReplicated:
+	case format.OpUser, format.OpConfiguration, format.OpMove, format.OpReplicated, format.OpBless:
 		return nil
 	}
 	if t.gone || op == format.OpDelete && emptied {

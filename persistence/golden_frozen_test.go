@@ -51,7 +51,7 @@ func TestStoresOfFormat2AreUnchanged(t *testing.T) {
 // A store in testdata has of the files of its log what was written, not the length that they get for what is to come.
 func TestGoldenStoresHaveWhatWasWritten(t *testing.T) {
 	segments := 0
-	goldenFiles(t, "format3", 9, func(path string, b []byte) {
+	goldenFiles(t, "format3", 10, func(path string, b []byte) {
 		if strings.Contains(path, "/log/") {
 			segments++
 			if len(b) == 0 || bytes.HasSuffix(b, []byte{0}) {

@@ -21,7 +21,7 @@ const (
 	// schedules, and heads of Bloom filters that say which pages there are: see types.Form.
 	LevelModules = 3
 	// LevelTimed adds members of sets that expire, names that producers give to entries of streams, entries that a
-	// group of consumers has released, rules of users about databases, and placement maps with bounds, nested domains or sets of units.
+	// group of consumers has released, rules of users about databases, blessed keys, and placement maps with bounds, nested domains or sets of units.
 	LevelTimed = 4
 )
 
@@ -30,7 +30,7 @@ var levels = [...]string{
 	LevelUntold - 1:  "everything that was written before groups had levels",
 	LevelTold - 1:    "the level in the log of the group, the configuration that its members share, and the moves of slots that each leader goes on with",
 	LevelModules - 1: "cuckoo filters, count-min sketches, top lists, t-digests and JSON documents, and signals, pauses and changed numbers of schedules",
-	LevelTimed - 1:   "members of sets that expire, names of entries of streams, entries that a group of consumers has released, rules of users about databases, and placement maps with bounds, nested domains or sets of units",
+	LevelTimed - 1:   "members of sets that expire, names of entries of streams, entries that a group of consumers has released, rules of users about databases, blessed keys, and placement maps with bounds, nested domains or sets of units",
 }
 
 // WhatLevelAdds says what a level adds to the one before it, "" for one that this version does not know.

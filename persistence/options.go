@@ -73,13 +73,17 @@ const (
 	PolicyAllKeysLRU
 	PolicyAllKeysLFU
 	PolicyAllKeysRandom
+	PolicyAllKeysLRM // least recently modified: reads are no uses
 	PolicyVolatileLRU
 	PolicyVolatileLFU
 	PolicyVolatileRandom
 	PolicyVolatileTTL
+	PolicyVolatileLRM
 )
 
 func (p Policy) lfu() bool { return p == PolicyAllKeysLFU || p == PolicyVolatileLFU }
+
+func (p Policy) lrm() bool { return p == PolicyAllKeysLRM || p == PolicyVolatileLRM }
 
 // volatile reports that only keys with an expiry may go.
 func (p Policy) volatile() bool { return p >= PolicyVolatileLRU }
@@ -198,6 +202,9 @@ type Options struct {
 	// OnEvent is called under the lock of the key's shard and must not call the
 	// store; nil ignores events. key is valid only during the call.
 	OnEvent func(ev Event, db int, key []byte)
+	// OnFields, if set, returns what is to be told which fields of a hash have expired, after OnEvent, or nil. It is called under
+	// the lock of the key's shard, as is what it returns; both keep nothing that they get.
+	OnFields func(db int, key []byte) func(fields [][]byte)
 	// OnUsers, if set, is called when users have changed otherwise than by a Tx: a follower of a
 	// group has applied changes of these, or, with nil, any may have changed. users are all
 	// that there are, with their rules. It is called with all shards locked, must not call the

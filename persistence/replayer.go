@@ -232,6 +232,14 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 		}
 		t.SetExpire(i, expire)
 		t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
+	case format.OpBless:
+		on := args.Uint() != 0
+		if err := args.Done(); err != nil || !live {
+			return err
+		}
+		if t.Bless(w.key, on) {
+			t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
+		}
 	default:
 		return w.change(i, live, op, args)
 	}

@@ -52,6 +52,7 @@ type Store struct {
 	policy    atomic.Int32
 	samples   atomic.Int32
 	lfu       atomic.Bool
+	lrm       atomic.Bool // only changes count as uses
 	sync      atomic.Int32
 	txSeed    atomic.Uint64
 	seen      seen
@@ -167,6 +168,7 @@ func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
 	s.policy.Store(int32(p))
 	s.samples.Store(int32(max(1, samples)))
 	s.lfu.Store(p.lfu())
+	s.lrm.Store(p.lrm())
 }
 
 // Memory is the number of bytes that keys and values take: the records of short

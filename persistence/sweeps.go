@@ -31,14 +31,24 @@ func (h sweepHost) Expired(db int, key []byte) {
 	h.s.event(EventExpired, db, key)
 }
 
+// NamesParts implements sweep.Host.
+func (h sweepHost) NamesParts(db int, o *keyspace.Object) bool {
+	return h.s.opts.OnFields != nil && o.Value.Kind() == structures.KindHash && h.s.opts.OnFields(db, o.Key) != nil
+}
+
 // PartsExpired implements sweep.Host.
-func (h sweepHost) PartsExpired(db int, o *keyspace.Object, n int) {
+func (h sweepHost) PartsExpired(db int, o *keyspace.Object, n int, parts [][]byte) {
 	h.s.stats.expiredFields.Add(int64(n))
 	event := EventFieldExpired
 	if o.Value.Kind() == structures.KindSet {
 		event = EventMemberExpired
 	}
 	h.s.event(event, db, o.Key)
+	if len(parts) > 0 {
+		if tell := h.s.opts.OnFields(db, o.Key); tell != nil { // it may have changed since
+			tell(parts)
+		}
+	}
 	if o.Value.Empty() {
 		h.s.event(EventEmptied, db, o.Key)
 	}

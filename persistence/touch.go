@@ -106,11 +106,11 @@ func (tx *Tx) SetFrequency(key []byte, counter int) bool {
 	return ok
 }
 
-// Touch counts as a use of key even under NoTouch. It reports whether the key
+// Touch counts as a use of key even under NoTouch, unless only changes count. It reports whether the key
 // exists.
 func (tx *Tx) Touch(key []byte) bool {
 	t, i, ok := tx.find(tx.hash(key), key)
-	if ok {
+	if ok && !tx.s.lrm.Load() {
 		tx.touch(t, i)
 	}
 	return ok

@@ -289,7 +289,7 @@ func (tx *Tx) read(key []byte) (t *keyspace.Table, i int, ok bool) {
 // readAt is read of a key whose hash is known.
 func (tx *Tx) readAt(hash uint64, key []byte) (t *keyspace.Table, i int, ok bool) {
 	t, i, ok = tx.find(hash, key)
-	if ok && !tx.NoTouch {
+	if ok && !tx.NoTouch && !tx.s.lrm.Load() {
 		tx.touch(t, i)
 	}
 	return t, i, ok

@@ -125,8 +125,10 @@ func (tx *Tx) Rename(from, to []byte) {
 		return
 	}
 	o, s, expire := tx.lift(t, i)
+	blessed := t.Blessed(from)
 	tx.delete(t, i, from)
 	tx.drop(to, tx.db, o, s, expire)
+	tx.follow(tx.db, to, blessed)
 }
 
 // Move moves key to database toDB. It reports false if key is absent or exists
@@ -149,8 +151,10 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 		return false
 	}
 	o, s, expire := tx.lift(t, i)
+	blessed := t.Blessed(key)
 	tx.delete(t, i, key)
 	tx.drop(key, toDB, o, s, expire)
+	tx.follow(toDB, key, blessed)
 	return true
 }
 
@@ -165,9 +169,11 @@ func (tx *Tx) MovePrepared(from []byte, toDB int, to []byte, p *Prepared) bool {
 		return false // before from is gone
 	}
 	tx.db = db
+	blessed, _ := tx.Blessed(from)
 	tx.Delete(from)
 	tx.db = toDB
 	tx.put(to, p, Expiry(expire))
+	tx.follow(toDB, to, blessed)
 	return true
 }
 

@@ -175,6 +175,11 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 // from the first call to the last is visited once: keys that share the bits of a
 // cursor go together. Expired keys are skipped.
 func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structures.Kind)) (next uint64) {
+	return tx.scan(cursor, count, func(e *walked) { visit(e.key, e.kind) })
+}
+
+// scan is Scan for a visitor of all that is known of a key.
+func (tx *Tx) scan(cursor uint64, count int, visit func(e *walked)) (next uint64) {
 	const cursorShift = 64 - structures.CursorBits
 	tx.meetAll()
 	tx.seal()
@@ -192,7 +197,7 @@ func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structu
 				last = e.hash >> cursorShift
 				left--
 				if e.expire == 0 || e.expire > tx.now {
-					visit(e.key, e.kind)
+					visit(e)
 				}
 				return true
 			})

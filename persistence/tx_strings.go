@@ -72,6 +72,7 @@ func (tx *Tx) SetString(key, value []byte, e Expiry) {
 		tx.supersede(t, key)
 	}
 	format.RecordSet(&tx.rec, value, expire)
+	tx.stayBlessed(t, key)
 	tx.setString(t, i, hash, key, value, expire)
 	tx.note(key)
 }

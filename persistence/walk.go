@@ -18,6 +18,8 @@ type walked struct {
 	key    []byte
 	kind   structures.Kind
 	expire int64
+	// blessed: it is not deleted to make room
+	blessed bool
 }
 
 // walk visits the live keys of a table with a hash in [from, to] in the order of
@@ -45,6 +47,7 @@ func (s *Store) walk(t *keyspace.Table, from, to uint64, fail func(error), visit
 func (w *walked) is(t *keyspace.Table, i int) *walked {
 	meta := t.Meta(i)
 	w.hash, w.key, w.kind, w.expire = t.HashAt(i), t.Key(meta), t.Kind(meta), t.Expire(meta)
+	w.blessed = t.Blessed(w.key)
 	return w
 }
 
@@ -90,7 +93,7 @@ func (s *Store) walkBoth(t *keyspace.Table, from, to uint64, visit func(e *walke
 			if err != nil {
 				return err
 			}
-			w = walked{hash: hash, key: bytes.Clone(key), kind: h.Kind, expire: h.Expire}
+			w = walked{hash: hash, key: bytes.Clone(key), kind: h.Kind, expire: h.Expire, blessed: h.Blessed}
 			if !visit(&w) {
 				return nil
 			}

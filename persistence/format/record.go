@@ -27,6 +27,8 @@ const (
 	OpMove          = 12 // name, text: the move of slots is to be made; name: it is over
 
 	OpReplicated = 13 // offset, database [, follows, ID, ID2, second]: see Replicated
+
+	OpBless = 14 // 1: the key is not to be deleted to make room; 0: it may be
 )
 
 // RecordSet records that the key is a string, which expires unless expire is 0.
@@ -121,6 +123,16 @@ func RecordMapping(c *structures.Change, next uint32, phys []uint32) {
 	c.Uint(uint64(next))
 	for _, p := range phys {
 		c.Uint(uint64(p))
+	}
+}
+
+// RecordBless records whether the key is to stay when keys are deleted to make room.
+func RecordBless(c *structures.Change, on bool) {
+	c.Op(OpBless, 1)
+	if on {
+		c.Uint(1)
+	} else {
+		c.Uint(0)
 	}
 }
 

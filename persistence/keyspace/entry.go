@@ -287,6 +287,7 @@ func (t *Table) free(meta uint64) {
 // that is not dirty hides that until it has.
 func (t *Table) Erase(i int) {
 	meta := t.slots[i].meta
+	t.Bless(t.Key(meta), false)
 	flags := uint64(Tombstone)
 	switch {
 	case meta&OnDisk != 0:
@@ -308,6 +309,7 @@ func (t *Table) Erase(i int) {
 
 // AddTombstone inserts the dirty tombstone of a key that only the disk has.
 func (t *Table) AddTombstone(hash uint64, key []byte, paged bool) {
+	t.Bless(key, false)
 	flags := uint64(Tombstone | OnDisk | Dirty)
 	if paged {
 		flags |= Paged

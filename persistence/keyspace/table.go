@@ -60,6 +60,7 @@ type Table struct {
 	freed    []uint32  // free indexes of objects
 	timed    timetable // objects of which parts expire
 	alarms   alarms    // records of which parts expire
+	blessed  map[string]struct{}
 
 	mem     *int64 // the shard's account of bytes
 	Scratch []byte // for keys of the disk
@@ -345,6 +346,7 @@ func (t *Table) Drop() {
 			o.Unpage()
 		}
 	}
+	t.dropBlessed()
 	t.Unmap()
 	t.arena.ReleaseAll()
 	t.slots, t.fill, t.objects, t.freed, t.timed, t.alarms, t.Used = nil, nil, nil, nil, nil, alarms{}, 0

@@ -1,6 +1,8 @@
 package sweep
 
 import (
+	"bytes"
+
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/writeback"
@@ -33,7 +35,12 @@ func (s *Sweeper) expireFieldsOf(t *keyspace.Table, db int, o *keyspace.Object, 
 	if o.Pager != nil {
 		writeback.PagerOf(o).Retry()
 	}
-	n := o.Value.(keyspace.Timed).ExpireFields(&fields, now, limit, nil)
+	var names [][]byte
+	var visit func(part []byte)
+	if s.host.NamesParts(db, o) {
+		visit = func(part []byte) { names = append(names, bytes.Clone(part)) }
+	}
+	n := o.Value.(keyspace.Timed).ExpireFields(&fields, now, limit, visit)
 	t.Resized(o)
 	if n == 0 {
 		return 0
@@ -50,7 +57,7 @@ func (s *Sweeper) expireFieldsOf(t *keyspace.Table, db int, o *keyspace.Object, 
 	} else {
 		t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 	}
-	s.host.PartsExpired(db, o, n)
+	s.host.PartsExpired(db, o, n, names)
 	return n
 }
 

@@ -23,8 +23,10 @@ type Host interface {
 	Journal(rec []byte, o *keyspace.Object, changed []byte) (lsn uint64)
 	// Expired is told of a key that was deleted.
 	Expired(db int, key []byte)
+	// NamesParts reports that PartsExpired is to be told which parts of a value were deleted.
+	NamesParts(db int, o *keyspace.Object) bool
 	// PartsExpired is told that n parts of a value were deleted, and the key with them if none is left.
-	PartsExpired(db int, o *keyspace.Object, n int)
+	PartsExpired(db int, o *keyspace.Object, n int, parts [][]byte)
 	// Sync asks for a sync of the journal as it is now, and returns its newest record.
 	Sync() (lsn uint64)
 	// Synced reports that the device has the journal up to a record, and in a group that it is committed there.

@@ -50,15 +50,22 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-func (r *rig) Defers() bool                                  { return r.defers }
-func (r *rig) Databases() []uint32                           { return []uint32{phys} }
-func (r *rig) Table(shard, db int) *keyspace.Table           { return r.keyspace.Table(shard, db, phys) }
-func (r *rig) Expired(_ int, key []byte)                     { r.expired[string(key)]++ }
-func (r *rig) Sync() uint64                                  { return r.lsn }
-func (r *rig) Synced(lsn uint64) (bool, error)               { return r.synced >= lsn, r.refusal }
-func (r *rig) Error(_ string, err error)                     { r.reports = append(r.reports, err) }
-func (r *rig) cycle(now int64) int                           { return r.s.Cycle(now, time.Second) }
-func (r *rig) PartsExpired(_ int, o *keyspace.Object, n int) { r.parts[string(o.Key)] += n }
+func (r *rig) Defers() bool                          { return r.defers }
+func (r *rig) Databases() []uint32                   { return []uint32{phys} }
+func (r *rig) Table(shard, db int) *keyspace.Table   { return r.keyspace.Table(shard, db, phys) }
+func (r *rig) Expired(_ int, key []byte)             { r.expired[string(key)]++ }
+func (r *rig) Sync() uint64                          { return r.lsn }
+func (r *rig) Synced(lsn uint64) (bool, error)       { return r.synced >= lsn, r.refusal }
+func (r *rig) Error(_ string, err error)             { r.reports = append(r.reports, err) }
+func (r *rig) cycle(now int64) int                   { return r.s.Cycle(now, time.Second) }
+func (r *rig) NamesParts(int, *keyspace.Object) bool { return true }
+
+func (r *rig) PartsExpired(_ int, o *keyspace.Object, n int, parts [][]byte) {
+	if len(parts) != n {
+		r.T.Errorf("%d parts of %s have expired, and %q are named", n, o.Key, parts)
+	}
+	r.parts[string(o.Key)] += n
+}
 
 func (r *rig) Journal(rec []byte, _ *keyspace.Object, _ []byte) uint64 {
 	if len(rec) == 0 {
