@@ -209,6 +209,32 @@ func (c *Ctx) Notify(class EventClass, event string, key []byte) {
 	}
 }
 
+// PartNames are the parts of a value that a call has changed, if events about parts are asked for.
+type PartNames struct {
+	wanted bool
+	list   [][]byte
+}
+
+// PartNames returns what gathers the names of parts for NotifyParts.
+func (c *Ctx) PartNames() PartNames {
+	return PartNames{wanted: c.Host.NotifyClasses()&EventParts != 0}
+}
+
+// Add adds a part, which stays as it is up to NotifyParts.
+func (p *PartNames) Add(part []byte) {
+	if p.wanted {
+		p.list = append(p.list, part)
+	}
+}
+
+// NotifyParts is Notify of an event about parts of the key.
+func (c *Ctx) NotifyParts(class EventClass, event string, key []byte, p *PartNames) {
+	c.Notify(class, event, key)
+	if len(p.list) > 0 && c.Host.NotifyClasses()&class != 0 {
+		c.Host.(PartEvents).NotifyParts(class, event, c.Client.DB(), key, p.list)
+	}
+}
+
 // NotifyNew publishes that a key is new, unless it exists: handlers call it just
 // before they write. The key is looked up only if the event is published.
 func (c *Ctx) NotifyNew(key []byte) {

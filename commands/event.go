@@ -22,10 +22,18 @@ const (
 	EventOverwritten                        // o: a key got another value
 	EventTypeChanged                        // c: of another type
 	EventArray                              // a: a type of Redis that is not here
+	// Beside EventHash, on channels about the parts of a key that have changed:
+	EventPartsOfKey   // S: on __subkeyspace@db__:key
+	EventPartsOfEvent // T: on __subkeyevent@db__:event
+	EventPart         // I: on __subkeyspaceitem@db__:key and part
+	EventKeyAndEvent  // V: on __subkeyspaceevent@db__:event and key
 	eventClassesEnd
 )
 
-// EventAll is the meaning of the letter A: all classes except m, n, o, c and a.
+// EventParts are the classes of events that name parts.
+const EventParts = EventPartsOfKey | EventPartsOfEvent | EventPart | EventKeyAndEvent
+
+// EventAll is the meaning of the letter A: all classes except m, n, o, c, a and those about parts.
 const EventAll = EventGeneric | EventString | EventList | EventSet | EventHash | EventZSet |
 	EventExpired | EventEvicted | EventStream | EventModule
 
@@ -37,6 +45,7 @@ var eventLetters = []struct {
 	{'z', EventZSet}, {'x', EventExpired}, {'e', EventEvicted}, {'t', EventStream},
 	{'d', EventModule}, {'n', EventNew}, {'K', EventKeyspace}, {'E', EventKeyevent}, {'m', EventMissed},
 	{'o', EventOverwritten}, {'c', EventTypeChanged}, {'a', EventArray},
+	{'S', EventPartsOfKey}, {'T', EventPartsOfEvent}, {'I', EventPart}, {'V', EventKeyAndEvent},
 }
 
 // ParseEvents reads the value of notify-keyspace-events. ok is false if a

@@ -21,6 +21,12 @@ type Host interface {
 	Notify(class EventClass, event string, db int, key []byte)
 }
 
+// PartEvents is a host that publishes what has become of parts of keys.
+type PartEvents interface {
+	// NotifyParts publishes which parts of a key an event was about.
+	NotifyParts(class EventClass, event string, db int, key []byte, parts [][]byte)
+}
+
 // Limits are the configuration values that handlers look at, as one snapshot.
 type Limits struct {
 	types.Thresholds

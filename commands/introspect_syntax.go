@@ -209,7 +209,7 @@ func (p *syntaxParser) sequence(end string, top bool) []*Argument {
 			p.at++
 			seq = append(seq, p.word(w))
 		}
-		if n := len(seq); top && n > 1 && seq[n-2].Type == ArgToken && plain(seq[n-1]) {
+		if n := len(seq); top && n > 1 && seq[n-2].Type == ArgToken && !seq[n-2].Optional && plain(seq[n-1]) {
 			seq = append(seq[:n-2], block(seq[n-2:]))
 		}
 	}

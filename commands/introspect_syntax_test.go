@@ -128,3 +128,11 @@ func FuzzSyntax(f *testing.F) {
 		}
 	})
 }
+
+// A word that may be left out takes nothing of what follows it.
+func TestOptionalWordTakesNoArgument(t *testing.T) {
+	args := commands.ParseSyntax(&commands.Command{Syntax: "key [INCR] score member [score member ...]"})
+	if len(args) != 3 || args[1].Name != "incr" || args[1].Type != commands.ArgToken || !args[1].Optional || args[2].Type != commands.ArgBlock || !args[2].Multiple || len(args[2].Args) != 2 {
+		t.Errorf("%d arguments: %+v", len(args), args)
+	}
+}

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"math"
 	"strings"
 
@@ -90,6 +91,7 @@ type PartExpirer struct {
 	When   ExpiryCondition
 
 	Updated, Deleted int // how many parts
+	Parts            PartNames
 }
 
 // Expire gives a part the expiry, or deletes it if that is past.
@@ -103,10 +105,12 @@ func (x *PartExpirer) Expire(part []byte) int64 {
 	case x.Millis <= x.Now:
 		x.Delete(part)
 		x.Deleted++
+		x.Parts.Add(part)
 		return PartDeleted
 	}
 	x.Value.ExpireAt(x.Change, part, x.Millis)
 	x.Updated++
+	x.Parts.Add(part)
 	return PartChanged
 }
 
@@ -161,7 +165,7 @@ func (c *Ctx) PartsDue(v Timed) bool {
 // EditTimed finds a value to change, without the parts that have expired, of which expired publishes that they are gone. A value
 // that is left empty is removed when its key is looked up next, or at the end of the call. If there is none, create makes one;
 // ok is false if create is nil.
-func EditTimed[V Timed](c *Ctx, key []byte, create func() V, expired func(c *Ctx, v V, key []byte)) (v V, ch *structures.Change, ok bool, err error) {
+func EditTimed[V Timed](c *Ctx, key []byte, create func() V, expired func(c *Ctx, v V, key []byte, parts *PartNames)) (v V, ch *structures.Change, ok bool, err error) {
 	if create != nil {
 		c.NotifyNew(key)
 	}
@@ -169,9 +173,14 @@ func EditTimed[V Timed](c *Ctx, key []byte, create func() V, expired func(c *Ctx
 	if err != nil || !ok && create == nil || !c.PartsDue(v) {
 		return v, ch, ok, err
 	}
-	if n := v.ExpireFields(ch, c.Now, math.MaxInt, nil); n > 0 {
+	parts := c.PartNames()
+	var visit func(part []byte)
+	if parts.wanted {
+		visit = func(part []byte) { parts.Add(bytes.Clone(part)) }
+	}
+	if n := v.ExpireFields(ch, c.Now, math.MaxInt, visit); n > 0 {
 		c.Tx.CountExpiredFields(n)
-		expired(c, v, key)
+		expired(c, v, key, &parts)
 	}
 	switch {
 	case !v.Empty():

@@ -30,3 +30,17 @@ func TestPatternSlotIsThatOfTheTag(t *testing.T) {
 		}
 	}
 }
+
+// The tags are those of Valkey 9.1, of which cursors of CLUSTERSCAN have some.
+func TestTagsHashToTheirSlots(t *testing.T) {
+	for slot := range Slots {
+		if tag := SlotTag(slot); KeySlot([]byte(tag)) != slot {
+			t.Fatalf("slot %d has the tag %q of slot %d", slot, tag, KeySlot([]byte(tag)))
+		}
+	}
+	for slot, want := range map[int]string{0: "06S", 1: "Qi", 2: "5L5", 5: "460", 88: "aUo", 100: "0or", 16287: "x", 16383: "6ZJ"} {
+		if got := SlotTag(slot); got != want {
+			t.Errorf("slot %d has the tag %q, want %q", slot, got, want)
+		}
+	}
+}

@@ -128,7 +128,9 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) (ran bool) {
 	}
 	s.monitor(cmd, argv, start)
 	s.account(cmd, argv, start, err)
-	s.logLarge(cmd, argv, start, request, int64(s.ctx.Reply.Len()-mark))
+	reply := int64(s.ctx.Reply.Len() - mark)
+	s.logLarge(cmd, argv, start, request, reply)
+	s.heat(cmd, argv, start, request+reply)
 	return true
 }
 

@@ -13,6 +13,24 @@ func (srv *Server) handOver() {
 	}
 }
 
+// whyStay is why MayLeave is false.
+const whyStay = "no other member of the group could take over its keys"
+
+// MayLeave reports whether the keys can be used when this server has ended, as those of a group can: one that has slots needs
+// another member with a vote. A server that is alone may always be ended.
+func (srv *Server) MayLeave() bool {
+	m := host{srv}.Membership()
+	if m == nil || !m.Leads || m.Slots != nil && m.Slots.Len() == 0 {
+		return true
+	}
+	for i := range m.Members {
+		if i != m.Self && !m.Members[i].Learner && m.Up(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // settlePatience is how long a leader waits in settle: a script may take longer.
 const settlePatience = 100 * time.Millisecond
 

@@ -195,3 +195,8 @@ type servedHost struct {
 func (h servedHost) Notify(class commands.EventClass, event string, db int, key []byte) {
 	h.by.Notify(class, event, db, key)
 }
+
+// NotifyParts publishes as the call would that has served the waiting one.
+func (h servedHost) NotifyParts(class commands.EventClass, event string, db int, key []byte, parts [][]byte) {
+	h.by.NotifyParts(class, event, db, key, parts)
+}

@@ -24,6 +24,7 @@ type host struct{ srv *Server }
 var (
 	_ commands.Host            = (*session)(nil)
 	_ commands.Grouped         = (*session)(nil)
+	_ commands.PartEvents      = (*session)(nil)
 	_ commands.Relocker        = (*session)(nil)
 	_ acl.Access               = (*session)(nil)
 	_ acl.Files                = (*session)(nil)
@@ -31,6 +32,7 @@ var (
 	_ admin.Config             = (*session)(nil)
 	_ admin.Databases          = (*session)(nil)
 	_ admin.Debug              = (*session)(nil)
+	_ admin.HotKeys            = (*session)(nil)
 	_ admin.Latency            = (*session)(nil)
 	_ admin.Replication        = (*session)(nil)
 	_ admin.Saves              = (*session)(nil)

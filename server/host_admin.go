@@ -21,7 +21,8 @@ type adminState struct {
 	slow atomic.Pointer[slowFigures] // as last gathered, nil before that
 
 	mu      sync.Mutex
-	figures persistence.Stats // the store's numbers as last gathered; guarded by mu
+	figures persistence.Stats    // the store's numbers as last gathered; guarded by mu
+	sizes   []*persistence.Sizes // of values, as last counted; guarded by mu
 }
 
 // UnixMicros is the time of the call, for a script the time at which it began.
@@ -72,6 +73,10 @@ func (h host) Rewrite() error {
 func (s *session) Shutdown(c *commands.Ctx, o admin.ShutdownOptions) error {
 	if !o.NoSave && s.srv.scripts.busy.Load() {
 		return s.srv.busyError()
+	}
+	if o.Safe && !o.Force && !s.srv.MayLeave() {
+		s.srv.logf(LogWarning, "not shut down: %s", whyStay)
+		return commands.ErrShutdownFailed
 	}
 	if o.Save && !s.srv.loading.Load() {
 		if err := s.srv.snapshot(s.srv.snapshotTime()); err != nil {

@@ -15,6 +15,7 @@ import (
 type infoSection struct {
 	name  string
 	usual bool // shown when no section is asked for
+	apart bool // shown only when it is asked for by its name, as it takes long
 	write func(*infoText)
 }
 
@@ -27,20 +28,21 @@ func (s *infoSection) title() string {
 }
 
 var infoSections = []infoSection{
-	{"server", true, infoServer},
-	{"clients", true, infoClients},
-	{"memory", true, infoMemory},
-	{"persistence", true, infoPersistence},
-	{"threads", true, infoThreads},
-	{"stats", true, infoStats},
-	{"replication", true, infoReplication},
-	{"cpu", true, infoCPU},
-	{"modules", true, infoModules},
-	{"commandstats", false, infoCommandStats},
-	{"errorstats", true, infoErrorStats},
-	{"latencystats", false, infoLatencyStats},
-	{"cluster", true, infoCluster},
-	{"keyspace", true, infoKeyspace},
+	{name: "server", usual: true, write: infoServer},
+	{name: "clients", usual: true, write: infoClients},
+	{name: "memory", usual: true, write: infoMemory},
+	{name: "persistence", usual: true, write: infoPersistence},
+	{name: "threads", usual: true, write: infoThreads},
+	{name: "stats", usual: true, write: infoStats},
+	{name: "replication", usual: true, write: infoReplication},
+	{name: "cpu", usual: true, write: infoCPU},
+	{name: "modules", usual: true, write: infoModules},
+	{name: "commandstats", write: infoCommandStats},
+	{name: "errorstats", usual: true, write: infoErrorStats},
+	{name: "latencystats", write: infoLatencyStats},
+	{name: "cluster", usual: true, write: infoCluster},
+	{name: "keyspace", usual: true, write: infoKeyspace},
+	{name: "keysizes", apart: true, write: infoKeySizes},
 }
 
 // infoText is the text under construction and what the sections read.
@@ -205,7 +207,7 @@ func (s *session) Info(sections []string, show func([]byte)) {
 	*t = infoText{b: t.b[:0], session: s, srv: s.srv}
 	for i := range infoSections {
 		section := &infoSections[i]
-		if everything || wanted[section.name] || usual && section.usual {
+		if everything && !section.apart || wanted[section.name] || usual && section.usual {
 			if len(t.b) > 0 {
 				t.b = append(t.b, "\r\n"...)
 			}

@@ -102,8 +102,8 @@ func (srv *Server) storeOptions() persistence.Options {
 		IdleAfter: idleAfter, Seed: srv.opts.Seed, Secret: srv.opts.secret,
 		Now:     func() int64 { return srv.clock.Now().UnixMilli() },
 		Elapsed: func() time.Duration { return srv.clock.Now().Sub(begun) },
-		OnEvent: srv.storeEvent,
-		Logf:    func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) },
+		OnEvent: srv.storeEvent, OnFields: srv.fieldsExpire,
+		Logf: func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) },
 	}
 	o.SegmentBytes = segmentBytes(fileSizeLimit())
 	if g := srv.opts.Group; g != nil {

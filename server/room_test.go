@@ -134,7 +134,7 @@ func TestRowsThatFreeRoom(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(free, " "); len(free) != 5 {
+	if got := strings.Join(free, " "); len(free) != 6 {
 		t.Errorf("these free room: %s", got)
 	}
 }

@@ -159,5 +159,8 @@ func (h host) Save(background bool) error {
 	return h.srv.snapshot(name)
 }
 
+// Saving reports whether a snapshot is made in the background.
+func (h host) Saving() bool { return h.srv.saves.running.Load() }
+
 // LastSave is the time of the last snapshot, in unix seconds.
 func (h host) LastSave() int64 { return h.srv.saves.last.Load() }

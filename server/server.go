@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/commands/admin/hotkeys"
 	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
@@ -58,6 +59,7 @@ type Server struct {
 	moves     moves
 	logs      [admin.LogKinds]callLog
 	latency   latency
+	hot       hotkeys.Watch
 	stats     stats
 	saves     saves
 	imports   transfers

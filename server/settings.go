@@ -47,7 +47,7 @@ var (
 		conf.AllKeysLRU: persistence.PolicyAllKeysLRU, conf.AllKeysLFU: persistence.PolicyAllKeysLFU,
 		conf.AllKeysRandom: persistence.PolicyAllKeysRandom, conf.VolatileLRU: persistence.PolicyVolatileLRU,
 		conf.VolatileLFU: persistence.PolicyVolatileLFU, conf.VolatileRandom: persistence.PolicyVolatileRandom,
-		conf.VolatileTTL: persistence.PolicyVolatileTTL,
+		conf.VolatileTTL: persistence.PolicyVolatileTTL, conf.AllKeysLRM: persistence.PolicyAllKeysLRM, conf.VolatileLRM: persistence.PolicyVolatileLRM,
 	}
 	syncs = map[conf.Fsync]persistence.SyncPolicy{
 		conf.FsyncEverySecond: persistence.SyncEverySecond, conf.FsyncAlways: persistence.SyncAlways,
@@ -139,7 +139,8 @@ func (h host) Random(n int) int {
 // agedPolicy reports whether a policy of eviction asks when keys were used.
 func agedPolicy(p persistence.Policy) bool {
 	switch p {
-	case persistence.PolicyAllKeysLRU, persistence.PolicyVolatileLRU, persistence.PolicyAllKeysLFU, persistence.PolicyVolatileLFU:
+	case persistence.PolicyAllKeysLRU, persistence.PolicyVolatileLRU, persistence.PolicyAllKeysLFU, persistence.PolicyVolatileLFU,
+		persistence.PolicyAllKeysLRM, persistence.PolicyVolatileLRM:
 		return true
 	}
 	return false

@@ -64,6 +64,7 @@ func TestKeysOfOtherGroupsAreSentThere(t *testing.T) {
 		"GET " + keyOf(16001):                  slotsDown,
 		"GET " + keyOf(16002):                  "(error) CLUSTERDOWN Hash slot not served",
 		"CLUSTER COUNTKEYSINSLOT 15495":        "(int) 0",
+		"CLUSTERSCAN 0-{a}-0":                  movedToOther,
 		"EVAL return(redis.call('get','b')) 0": `"1"`,
 		"DBSIZE":                               "(int) 1",
 	}

@@ -434,3 +434,114 @@ func TestKeysOfASlot(t *testing.T) {
 	r.follow()
 	r.dial().want("CLUSTER COUNTKEYSINSLOT 15495", "(int) 2000")
 }
+
+// scanCluster goes through the keys as a client does, and returns how often each came.
+func scanCluster(t *testing.T, c *testClient, options ...string) (times map[string]int, calls int) {
+	t.Helper()
+	times = map[string]int{}
+	for cursor := "0"; ; calls++ {
+		reply := strings.Fields(strings.NewReplacer("[", " ", "]", " ", `"`, "").Replace(c.do(append([]string{"CLUSTERSCAN", cursor}, options...)...)))
+		if len(reply) == 0 || strings.HasPrefix(reply[0], "(") || calls > 100_000 {
+			t.Fatalf("after %d calls CLUSTERSCAN %s: %v", calls, cursor, reply)
+		}
+		for _, key := range reply[1:] {
+			times[key]++
+		}
+		if cursor = reply[0]; cursor == "0" {
+			return times, calls
+		}
+	}
+}
+
+func TestClusterScanReturnsEachKey(t *testing.T) {
+	r := newSlotsRig(t)
+	c := r.dial()
+	for i := range 500 {
+		c.want(fmt.Sprintf("SET k%d v", i), "OK")
+	}
+	c.want("RPUSH {k1}list a", "(int) 1")
+	check := func(want int, options ...string) {
+		t.Helper()
+		times, _ := scanCluster(t, c, options...)
+		for key, n := range times {
+			if n != 1 {
+				t.Errorf("%v: %s came %d times", options, key, n)
+			}
+		}
+		if len(times) != want {
+			t.Errorf("%v: %d keys, want %d", options, len(times), want)
+		}
+	}
+	check(501)
+	check(501, "COUNT", "1000")
+	check(11, "MATCH", "k49*")
+	check(1, "TYPE", "list")
+	check(2, "SLOT", fmt.Sprint(commands.KeySlot([]byte("k1"))))
+	check(1, "MATCH", "{k1}*")
+	check(0, "MATCH", "{k1}*", "SLOT", "5")
+	each(t, c, map[string]string{
+		"CLUSTERSCAN 0 SLOT 16287":               `["0-{x}-0" []]`,
+		"CLUSTERSCAN 0-{k2}-0 MATCH {k1}*":       `["0-{k1}-0" []]`,
+		"CLUSTERSCAN x":                          "(error) ERR Invalid cursor",
+		"CLUSTERSCAN -1":                         "(error) ERR Invalid cursor",
+		"CLUSTERSCAN 0-{x}-x":                    "(error) ERR Invalid cursor",
+		"CLUSTERSCAN 0-{}-1":                     "(error) ERR Invalid cursor",
+		"CLUSTERSCAN 0-{x}-99999999999999999999": "(error) ERR Invalid cursor",
+		"CLUSTERSCAN 0 SLOT 16384":               "(error) ERR Invalid or out of range slot",
+		"CLUSTERSCAN 0-{x}-0 SLOT 5":             "(error) ERR Cursor slot mismatch with SLOT argument",
+		"CLUSTERSCAN 0 COUNT 0":                  "(error) ERR syntax error",
+		"CLUSTERSCAN 0 NOSUCH 1":                 "(error) ERR syntax error",
+	})
+}
+
+// A cursor of a node that had other slots begins with its slot again: nothing is left out.
+func TestClusterScanOutlivesMovesOfSlots(t *testing.T) {
+	r := newSlotsRig(t)
+	c := r.dial()
+	for i := range 300 {
+		c.want(fmt.Sprintf("SET {a}%d v", i), "OK")
+	}
+	slot := fmt.Sprint(commands.KeySlot([]byte("a")))
+	cursor := strings.Fields(strings.Trim(c.do("CLUSTERSCAN", "0-{a}-0", "SLOT", slot, "COUNT", "1"), "[]"))[0]
+	place := strings.Trim(cursor, `"`)
+	other := "z" + place[1:]
+	if first, again := c.do("CLUSTERSCAN", "0-{a}-0", "SLOT", slot, "COUNT", "1"), c.do("CLUSTERSCAN", other, "SLOT", slot, "COUNT", "1"); first != again {
+		t.Errorf("another mark does not begin again: %s and %s", first, again)
+	}
+	if first, next := c.do("CLUSTERSCAN", "0-{a}-0", "SLOT", slot, "COUNT", "1"), c.do("CLUSTERSCAN", place, "SLOT", slot, "COUNT", "1"); first == next {
+		t.Errorf("the cursor %s does not go on", place)
+	}
+}
+
+func TestSlotsAreCountedAndEmptied(t *testing.T) {
+	r := newSlotsRig(t)
+	c := r.dial()
+	for i := range 30 {
+		c.want(fmt.Sprintf("SET {a}%d v", i), "OK")
+		if i < 20 {
+			c.want(fmt.Sprintf("SET {b}%d v", i), "OK")
+		}
+	}
+	each(t, c, map[string]string{
+		"CLUSTER SLOT-STATS SLOTSRANGE 15494 15495":        `[[(int) 15494 ["key-count" (int) 0]] [(int) 15495 ["key-count" (int) 30]]]`,
+		"CLUSTER SLOT-STATS ORDERBY key-count LIMIT 3":     `[[(int) 15495 ["key-count" (int) 30]] [(int) 3300 ["key-count" (int) 20]] [(int) 0 ["key-count" (int) 0]]]`,
+		"CLUSTER SLOT-STATS ORDERBY key-count ASC LIMIT 2": `[[(int) 0 ["key-count" (int) 0]] [(int) 1 ["key-count" (int) 0]]]`,
+		"CLUSTER SLOT-STATS ORDERBY cpu-usec":              "(error) ERR Unrecognized sort metric for ORDERBY.",
+		"CLUSTER SLOT-STATS ORDERBY key-count ASC DESC":    "(error) ERR Multiple filters of the same type are disallowed.",
+		"CLUSTER SLOT-STATS ORDERBY key-count LIMIT 0":     "(error) ERR Limit has to lie in between 1 and 16384 (maximum number of slots).",
+		"CLUSTER SLOT-STATS SLOTSRANGE 1 0":                "(error) ERR Start slot number 1 is greater than end slot number 0",
+		"CLUSTER SLOT-STATS SLOTSRANGE 1 16384":            "(error) ERR Invalid or out of range slot",
+		"CLUSTER SLOT-STATS NOSUCH 1 2":                    "(error) ERR unknown subcommand or wrong number of arguments for 'slot-stats'. Try CLUSTER HELP.",
+		"CLUSTER FLUSHSLOT 16384":                          "(error) ERR Invalid or out of range slot",
+		"CLUSTER FLUSHSLOT 5 NOW":                          "(error) ERR syntax error",
+	})
+	watching := r.dial()
+	watching.want("WATCH {a}1", "OK")
+	c.want("CLUSTER FLUSHSLOT 15495 SYNC", "OK")
+	c.want("DBSIZE", "(int) 20")
+	for _, step := range [][2]string{{"MULTI", "OK"}, {"GET {a}1", queued}, {"EXEC", "(nil array)"}} {
+		watching.want(step[0], step[1])
+	}
+	c.want("CLUSTER FLUSHSLOT 3300", "OK")
+	c.want("DBSIZE", "(int) 0")
+}

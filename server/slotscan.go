@@ -27,6 +27,30 @@ func (h host) ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byt
 	}, func() bool { return more })
 }
 
+// EmptySlots removes the keys of some slots, of those that the group has, and returns when that is committed. It fails while one of
+// them is about to be another group's.
+func (h host) EmptySlots(ctx context.Context, of *slots.Set) error {
+	srv := h.srv
+	own := func() *slots.Set {
+		own, _ := srv.opts.Group.Shard()
+		if own == nil {
+			return of
+		}
+		return of.Both(own)
+	}
+	mine, err := own(), error(nil)
+	if mine.Len() == 0 {
+		return nil
+	}
+	srv.abroad(func() {
+		err = srv.removeKeys(ctx, mine, func() bool { return srv.frozen().Both(mine).Len() == 0 && own().Equal(mine) })
+	})
+	if errors.Is(err, persistence.ErrNotLeader) {
+		return errTryAgain
+	}
+	return err
+}
+
 // scanKeys is ScanSlots for a visit that takes its time: it is given some keys at a time, without locks.
 func (h host) scanKeys(ctx context.Context, of *slots.Set, visit func(keys [][]byte) bool) error {
 	var keys [][]byte

@@ -157,10 +157,11 @@ func (s *session) Exec(c *commands.Ctx) error {
 			s.fail(q.cmd, err)
 			continue
 		}
-		start := s.turn.elapsed
+		start, mark := s.turn.elapsed, c.Reply.Len()
 		err := s.invoke(q.cmd, q.argv)
 		s.monitor(q.cmd, q.argv, start)
 		s.account(q.cmd, q.argv, start, err)
+		s.heat(q.cmd, q.argv, start, requestBytes(q.argv)+int64(c.Reply.Len()-mark))
 	}
 	return nil
 }

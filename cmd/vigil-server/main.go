@@ -228,6 +228,8 @@ func (l *loading) wait(d time.Duration) {
 // attend waits for the data, and then until the server is to be closed.
 func attend(srv *server.Server, data *loading, mem *memory, group membership.Member, config *conf.Config, out *logHandler, sig *signals) error {
 	log, loaded := slog.New(out), data.done
+	files := watchCertificates(config.Settings())
+	defer files.stop()
 	for ready := false; ; {
 		how, name := conf.ShutdownFlags(0), "SHUTDOWN"
 		select {
@@ -242,6 +244,11 @@ func attend(srv *server.Server, data *loading, mem *memory, group membership.Mem
 			continue
 		case <-sig.reload:
 			reload(srv, group, config, out)
+			continue
+		case now := <-files.ticks():
+			if set := config.Settings(); files.changed(set, now) {
+				files.done(reloadCertificates(srv, group, set, log))
+			}
 			continue
 		case <-sig.terminate:
 			how, name = config.Settings().ShutdownOnSigterm, "SIGTERM"
@@ -273,20 +280,30 @@ func reload(srv *server.Server, g membership.Member, config *conf.Config, out *l
 			log.Info("The log file was opened again")
 		}
 	}
+	reloadCertificates(srv, g, set, log)
+}
+
+// reloadCertificates reads the certificates again, as far as there are some, and reports whether they are in use.
+func reloadCertificates(srv *server.Server, g membership.Member, set *conf.Settings, log *slog.Logger) bool {
 	if set.TLSPort == 0 && !g.Encrypted() {
-		return
+		return true
 	}
 	if err := errors.Join(srv.ReloadTLS(), g.ReloadTLS(set)); err != nil {
 		log.Warn(err.Error())
-		return
+		return false
 	}
 	log.Info("Certificates were read again")
+	return true
 }
 
 // mayEnd writes the snapshot that shutdown-on-sigint or shutdown-on-sigterm asks
 // for. If that fails the server keeps running, as Redis does, unless it is forced
 // to end.
 func mayEnd(srv *server.Server, how conf.ShutdownFlags, log *slog.Logger) bool {
+	if how&conf.ShutdownSafe != 0 && how&conf.ShutdownForce == 0 && !srv.MayLeave() {
+		log.Warn("Not shut down: no other member of the group could take over its keys")
+		return false
+	}
 	if how&conf.ShutdownSave == 0 {
 		return true
 	}

@@ -32,7 +32,7 @@ func Group() commands.Group {
 			Summary: "Draws a city at night, different each time, and shows the version.", Run: lolwut},
 	}
 	for _, more := range [][]commands.Command{commands.IntrospectionRows(), replicationRows(), sourceRows(), changesRows(), configRows(), saveRows(), snapshotRows(), transferRows(), slowlogRows(),
-		memoryRows(), latencyRows(), moduleRows(), debugRows(), keyspaceRows()} {
+		memoryRows(), latencyRows(), hotKeysRows(), moduleRows(), debugRows(), keyspaceRows()} {
 		rows = append(rows, more...)
 	}
 	return commands.Group{Name: "server", Commands: rows}

@@ -4,6 +4,8 @@ import "github.com/vigildb/vigil/commands"
 
 // Errors that only this family returns, word for word as clients see them.
 const (
+	errNoSaving        = commands.WireError("ERR Background saving is currently not in progress or scheduled")
+	errLateCancel      = commands.WireError("ERR The snapshot that is being made cannot be cancelled: it takes some milliseconds")
 	errNoShutdown      = commands.WireError("ERR No shutdown in progress.")
 	errSlowlogCount    = commands.WireError("ERR count should be greater than or equal to -1")
 	errLogType         = commands.WireError("ERR type should be one of the following: slow, large-request, large-reply")
@@ -23,6 +25,21 @@ const (
 	errNoExport        = commands.WireError("ERR no export is under way")
 	errNoImport        = commands.WireError("ERR no import is under way")
 	errSecondDBIndex   = commands.WireError("ERR invalid second DB index")
+)
+
+const (
+	errHotKeysRun      = commands.WireError("ERR hotkeys tracking session already in progress")
+	errHotKeysActive   = commands.WireError("ERR hotkeys tracking session in progress, stop tracking first")
+	errHotKeysMetrics  = commands.WireError("ERR METRICS parameter is required")
+	errHotKeysCount    = commands.WireError("ERR METRICS count must be positive")
+	errHotKeysMismatch = commands.WireError("ERR METRICS count does not match number of metric types provided")
+	errHotKeysKeys     = commands.WireError("ERR COUNT must be between 1 and 64")
+	errHotKeysDuration = commands.WireError("ERR DURATION must be a number of seconds")
+	errHotKeysSample   = commands.WireError("ERR SAMPLE ratio must be positive")
+	errHotKeysAlone    = commands.WireError("ERR SLOTS parameter cannot be used in non-cluster mode")
+	errHotKeysSlots    = commands.WireError("ERR SLOTS count must be between 1 and 16384")
+	errHotKeysSlot     = commands.WireError("ERR Invalid or out of range slot")
+	errHotKeysTwice    = commands.WireError("ERR a slot is named twice")
 )
 
 const (

@@ -34,6 +34,7 @@ func Group() commands.Group {
 		}
 		rows = append(rows, r)
 	}
+	rows = append(rows, clusterScanRow())
 	help := commands.Help("CLUSTER", "5.0.0", commands.Loading|commands.Stale)
 	help.Run = inCluster(help.Run)
 	return commands.Group{Name: "cluster", Commands: append(rows, help)}
@@ -81,6 +82,8 @@ func subcommands() []commands.Command {
 		{Name: "DELSLOTSRANGE", Arity: -4, Flags: decides | commands.Agrees, Syntax: "start-slot end-slot [start-slot end-slot ...]", Since: "7.0.0",
 			Cost: "O(n) for n keys in all", Summary: "Takes slots without keys from the group of the node.", Run: seen(dropSlots(true))},
 		{Name: "FAILOVER", Arity: -2, Flags: decides, Syntax: "[FORCE | TAKEOVER]", Summary: "Asks the leader to hand over to this member.", Run: failover},
+		{Name: "FLUSHSLOT", Arity: -3, Flags: commands.Write | commands.Admin | commands.NoAsyncLoading | commands.Frees, Category: "keyspace", Syntax: "slot [ASYNC | SYNC]", Since: "9.0.0",
+			Cost: "O(n) for n keys in all", Summary: "Removes the keys of a slot.", Run: flushSlot},
 		{Name: "FLUSHSLOTS", Arity: 2, Flags: decides, Cost: "O(n) for n keys in all", Summary: "Takes all slots from the group of the node, which has no keys.", Run: seen(flushSlots)},
 		{Name: "FORGET", Arity: 3, Flags: decides, Syntax: "node-id", Summary: "Has a replica leave its group, or a master without slots the cluster.", Run: seen(forget)},
 		{Name: "GETKEYSINSLOT", Arity: 4, Flags: asks, Tips: changing, Syntax: "slot count", Cost: "O(n) for n keys in all", Summary: "Lists keys of a slot.", Run: getKeys},
@@ -106,6 +109,9 @@ func subcommands() []commands.Command {
 		{Name: "SHARDS", Arity: 2, Flags: asks | commands.Loading, Tips: changing, Since: "7.0.0", Cost: "O(n) for n nodes", Summary: "Returns the slots of each shard.", Run: seen(shards)},
 		{Name: "SLAVES", Arity: 3, Flags: commands.Admin | commands.Stale, Tips: changing, Syntax: "node-id",
 			Cost: "O(n) for n replicas", Summary: "Old name of CLUSTER REPLICAS.", Run: named(replicas)},
+		{Name: "SLOT-STATS", Arity: -4, Flags: commands.Loading | commands.Stale, Tips: changing + " request_policy:all_shards",
+			Syntax: "<SLOTSRANGE start-slot end-slot | ORDERBY metric [LIMIT limit] [ASC | DESC]>", Since: "8.0.0", Cost: "O(n) for n keys in all",
+			Summary: "Returns how many keys the slots of the node have.", Run: seen(slotStats)},
 		{Name: "SLOTS", Arity: 2, Flags: asks | commands.Loading, Tips: changing, Cost: "O(n) for n nodes", Summary: "Returns the nodes of each slot.", Run: seen(slotNodes)},
 	}
 }

@@ -26,6 +26,12 @@ const (
 	errSlotRange       = commands.WireError("ERR Invalid or out of range slot")
 	errMoveToSelf      = commands.WireError("ERR The node has the slots already")
 	errMoveToReplica   = commands.WireError("ERR The node that slots go to has to be a master")
+	errCursor          = commands.WireError("ERR Invalid cursor")
+	errCursorSlot      = commands.WireError("ERR Cursor slot mismatch with SLOT argument")
+	errSlotMetric      = commands.WireError("ERR Unrecognized sort metric for ORDERBY.")
+	errSlotLimit       = commands.WireError("ERR Limit has to lie in between 1 and 16384 (maximum number of slots).")
+	errSlotFilters     = commands.WireError("ERR Multiple filters of the same type are disallowed.")
+	errSlotStats       = commands.WireError("ERR unknown subcommand or wrong number of arguments for 'slot-stats'. Try CLUSTER HELP.")
 	errFlushSlots      = commands.WireError("ERR DB must be empty to perform CLUSTER FLUSHSLOTS.")
 )
 
@@ -79,4 +85,8 @@ func errBusPort(port []byte) error {
 
 func errNodeAddress(host string, port []byte) error {
 	return commands.Errorf("ERR Invalid node address specified: %.128s:%.16s", host, port)
+}
+
+func errStatsOrder(first, last int64) error {
+	return commands.Errorf("ERR Start slot number %d is greater than end slot number %d", first, last)
 }

@@ -23,6 +23,8 @@ type Keys interface {
 	// ScanSlots calls visit with the keys of some slots until it returns false. It takes long, and
 	// is called without locks. visit must not keep the key.
 	ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byte) bool) error
+	// EmptySlots removes the keys of some slots, of those that the group has, and returns when that is committed.
+	EmptySlots(ctx context.Context, of *slots.Set) error
 	// Departed returns the slots that the group has given away, whose keys are about to be removed here; nil for none.
 	Departed() *slots.Set
 }

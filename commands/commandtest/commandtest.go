@@ -45,6 +45,7 @@ func (h host) NotifyClasses() commands.EventClass { return h.r.Classes }
 func (h host) Notify(_ commands.EventClass, event string, _ int, key []byte) {
 	h.r.Events = append(h.r.Events, event+" "+string(key))
 }
+func (h host) NotifyParts(commands.EventClass, string, int, []byte, [][]byte) {}
 
 // New makes a Rig with an empty store in memory, for the commands of groups.
 func New(t testing.TB, groups ...commands.Group) *Rig {

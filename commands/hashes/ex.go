@@ -40,16 +40,17 @@ func hgetdel(c *commands.Ctx) error {
 	if err := ready(c, h, 1, fields...); err != nil {
 		return err
 	}
-	deleted := false
+	deleted, names := false, c.PartNames()
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
 		if replyField(c, h, ok, name) {
 			h.Delete(ch, name)
 			deleted = true
+			names.Add(name)
 		}
 	}
 	if deleted {
-		c.Notify(commands.EventHash, "hdel", key)
+		c.NotifyParts(commands.EventHash, "hdel", key, &names)
 		notifyEmptied(c, h, key)
 	}
 	return nil
@@ -103,7 +104,7 @@ func hgetex(c *commands.Ctx) error {
 		return err
 	}
 	x := expirer(c, h, ch, e.ms)
-	persisted := false
+	persisted, names := false, c.PartNames()
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
 		if !replyField(c, h, ok, name) {
@@ -113,10 +114,11 @@ func hgetex(c *commands.Ctx) error {
 			x.Expire(name)
 		} else if e.bare != "" && h.Persist(ch, name) {
 			persisted = true
+			names.Add(name)
 		}
 	}
 	if persisted {
-		c.Notify(commands.EventHash, "hpersist", key)
+		c.NotifyParts(commands.EventHash, "hpersist", key, &names)
 	}
 	notifyExpirer(c, &x, h, key)
 	return nil
@@ -255,6 +257,7 @@ func (s *fieldSetting) apply(c *commands.Ctx, key []byte, h *hash.Hash, ch *stru
 		case past:
 			h.Delete(ch, name)
 			x.Deleted++
+			x.Parts.Add(name)
 		case s.expiry.set:
 			h.SetKeepTTL(ch, name, value)
 			x.Expire(name)
@@ -264,6 +267,6 @@ func (s *fieldSetting) apply(c *commands.Ctx, key []byte, h *hash.Hash, ch *stru
 			h.Set(ch, name, value)
 		}
 	}
-	c.Notify(commands.EventHash, "hset", key)
+	notify(c, "hset", key, 2, s.pairs...)
 	notifyExpirer(c, &x, h, key)
 }

@@ -41,14 +41,14 @@ func hexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 
 // expirer gives fields of a hash the same expiry.
 func expirer(c *commands.Ctx, h *hash.Hash, ch *structures.Change, ms int64) commands.PartExpirer {
-	return commands.PartExpirer{Value: h, Change: ch, Delete: func(field []byte) { h.Delete(ch, field) }, Now: c.Now, Millis: ms}
+	return commands.PartExpirer{Value: h, Change: ch, Delete: func(field []byte) { h.Delete(ch, field) }, Now: c.Now, Millis: ms, Parts: c.PartNames()}
 }
 
 func notifyExpirer(c *commands.Ctx, x *commands.PartExpirer, h *hash.Hash, key []byte) {
 	if x.Deleted > 0 {
-		c.Notify(commands.EventHash, "hdel", key)
+		c.NotifyParts(commands.EventHash, "hdel", key, &x.Parts)
 	} else if x.Updated > 0 {
-		c.Notify(commands.EventHash, "hexpire", key)
+		c.NotifyParts(commands.EventHash, "hexpire", key, &x.Parts)
 	}
 	if x.Deleted > 0 {
 		notifyEmptied(c, h, key)
@@ -81,14 +81,17 @@ func hpersist(c *commands.Ctx) error {
 	if err := ready(c, h, 1, fields...); err != nil {
 		return err
 	}
-	changed := false
+	changed, names := false, c.PartNames()
 	c.ReplyParts(fields, ok, func(name []byte) int64 {
 		n := commands.PersistPart(h, ch, name)
-		changed = changed || n == commands.PartChanged
+		if n == commands.PartChanged {
+			changed = true
+			names.Add(name)
+		}
 		return n
 	})
 	if changed {
-		c.Notify(commands.EventHash, "hpersist", key)
+		c.NotifyParts(commands.EventHash, "hpersist", key, &names)
 	}
 	return nil
 }

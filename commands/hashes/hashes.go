@@ -42,8 +42,8 @@ func editOrCreate(c *commands.Ctx, key []byte) (h *hash.Hash, ch *structures.Cha
 }
 
 // expired publishes that fields have expired.
-func expired(c *commands.Ctx, h *hash.Hash, key []byte) {
-	c.Notify(commands.EventHash, "hexpired", key)
+func expired(c *commands.Ctx, h *hash.Hash, key []byte, fields *commands.PartNames) {
+	c.NotifyParts(commands.EventHash, "hexpired", key, fields)
 	notifyEmptied(c, h, key)
 }
 
@@ -61,4 +61,13 @@ func notifyEmptied(c *commands.Ctx, h *hash.Hash, key []byte) {
 	if h.Empty() {
 		c.Notify(commands.EventGeneric, "del", key)
 	}
+}
+
+// notify publishes an event about fields, which stand at every step-th place of names.
+func notify(c *commands.Ctx, event string, key []byte, step int, names ...[]byte) {
+	fields := c.PartNames()
+	for i := 0; i < len(names); i += step {
+		fields.Add(names[i])
+	}
+	c.NotifyParts(commands.EventHash, event, key, &fields)
 }

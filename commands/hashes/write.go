@@ -67,7 +67,7 @@ func setFields(c *commands.Ctx) (created int, err error) {
 			created++
 		}
 	}
-	c.Notify(commands.EventHash, "hset", key)
+	notify(c, "hset", key, 2, pairs...)
 	return created, nil
 }
 
@@ -85,7 +85,7 @@ func hsetnx(c *commands.Ctx) error {
 		return nil
 	}
 	h.Set(ch, name, value)
-	c.Notify(commands.EventHash, "hset", key)
+	notify(c, "hset", key, 1, name)
 	c.Reply.Int(1)
 	return nil
 }
@@ -99,16 +99,17 @@ func hdel(c *commands.Ctx) error {
 	if err := ready(c, h, 1, fields...); err != nil {
 		return err
 	}
-	n := 0
+	n, names := 0, c.PartNames()
 	if ok {
 		for _, name := range fields {
 			if h.Delete(ch, name) {
 				n++
+				names.Add(name)
 			}
 		}
 	}
 	if n > 0 {
-		c.Notify(commands.EventHash, "hdel", key)
+		c.NotifyParts(commands.EventHash, "hdel", key, &names)
 		notifyEmptied(c, h, key)
 	}
 	c.Reply.Int(int64(n))
@@ -139,7 +140,7 @@ func hincrby(c *commands.Ctx) error {
 	}
 	var digits [20]byte
 	h.SetKeepTTL(ch, name, strconv.AppendInt(digits[:0], sum, 10))
-	c.Notify(commands.EventHash, "hincrby", key)
+	notify(c, "hincrby", key, 1, name)
 	c.Reply.Int(sum)
 	return nil
 }
@@ -170,7 +171,7 @@ func hincrbyfloat(c *commands.Ctx) error {
 		return err
 	}
 	h.SetKeepTTL(ch, name, sum)
-	c.Notify(commands.EventHash, "hincrbyfloat", key)
+	notify(c, "hincrbyfloat", key, 1, name)
 	c.Reply.Bulk(sum)
 	return nil
 }

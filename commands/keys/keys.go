@@ -14,6 +14,7 @@ func Group() commands.Group {
 	rows := append(keyRows(), scanRows()...)
 	rows = append(rows, expireRows()...)
 	rows = append(rows, objectRows()...)
+	rows = append(rows, blessRows()...)
 	rows = append(rows, dumpRows()...)
 	rows = append(rows, migrateRows()...)
 	rows = append(rows, sortRows()...)

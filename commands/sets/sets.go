@@ -42,7 +42,9 @@ func editOrCreate(c *commands.Ctx, key []byte) (s *set.Set, ch *structures.Chang
 }
 
 // expired publishes that members have expired.
-func expired(c *commands.Ctx, s *set.Set, key []byte) { notifyRemoved(c, "sexpired", s, key) }
+func expired(c *commands.Ctx, s *set.Set, key []byte, _ *commands.PartNames) {
+	notifyRemoved(c, "sexpired", s, key)
+}
 
 // notifyRemoved publishes that members went, and that the key did with the last.
 func notifyRemoved(c *commands.Ctx, event string, s *set.Set, key []byte) {

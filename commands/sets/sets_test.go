@@ -141,3 +141,28 @@ func TestEveryMemberIsPoppedOnce(t *testing.T) {
 		t.Errorf("SPOP returned %d members, want %d", len(popped), len(want))
 	}
 }
+
+// BenchmarkTimedSet is a set of which every member expires, beside one without: members are looked up, added and removed.
+func BenchmarkTimedSet(b *testing.B) {
+	for _, members := range []int{100, 10_000} {
+		for _, timed := range []bool{false, true} {
+			b.Run(fmt.Sprintf("n=%d/timed=%v", members, timed), func(b *testing.B) {
+				r := commandtest.New(b, Group())
+				for i := range members {
+					name := fmt.Sprint("member-", i)
+					r.Call("SADD", "s", name)
+					if timed {
+						r.Call("SEXPIRE", "s", "1000", "MEMBERS", "1", name)
+					}
+				}
+				calls := [][][]byte{commandtest.Argv("SISMEMBER", "s", "member-7"), commandtest.Argv("SADD", "s", "another"), commandtest.Argv("SREM", "s", "another"), commandtest.Argv("SCARD", "s")}
+				b.ReportAllocs()
+				for b.Loop() {
+					for _, call := range calls {
+						r.Do(call)
+					}
+				}
+			})
+		}
+	}
+}

@@ -180,6 +180,27 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
+// BenchmarkNamed is what it costs that an entry is added once: XADD with and without a name.
+func BenchmarkNamed(b *testing.B) {
+	for name, words := range map[string][]string{"XADD": {"XADD", "s", "MAXLEN", "~", "1000", "*", "field", "value"},
+		"IDMP":     {"XADD", "s", "IDMP", "producer", "0000000000", "MAXLEN", "~", "1000", "*", "field", "value"},
+		"IDMPAUTO": {"XADD", "s", "IDMPAUTO", "producer", "MAXLEN", "~", "1000", "*", "field", "0000000000"}} {
+		b.Run(name, func(b *testing.B) {
+			r := rig(b)
+			call := commandtest.Argv(words...)
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				for _, arg := range call {
+					if len(arg) == 10 {
+						copy(arg, fmt.Sprintf("%010d", n))
+					}
+				}
+				r.Do(call)
+			}
+		})
+	}
+}
+
 // TestTrimByWholeNodesHasALimit compares the limit of a trim by ~ without LIMIT with a hundred nodes,
 // between what Redis allows.
 func TestTrimByWholeNodesHasALimit(t *testing.T) {

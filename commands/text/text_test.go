@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/structures/text"
 )
 
@@ -192,6 +193,25 @@ func BenchmarkString(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				r.Do(call)
+			}
+		})
+	}
+}
+
+// BenchmarkCounter is a counter that expires: one call of INCREX, and the two calls of before.
+func BenchmarkCounter(b *testing.B) {
+	for name, calls := range map[string][][]string{"INCREX": {{"INCREX", "n", "EX", "60", "ENX"}}, "INCR+EXPIRE": {{"INCR", "n"}, {"EXPIRE", "n", "60", "NX"}}} {
+		b.Run(name, func(b *testing.B) {
+			r := commandtest.New(b, Group(), keys.Group())
+			var argv [][][]byte
+			for _, call := range calls {
+				argv = append(argv, commandtest.Argv(call...))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, call := range argv {
+					r.Do(call)
+				}
 			}
 		})
 	}

@@ -32,6 +32,7 @@ type Settings struct {
 	TLSCACertDir      string
 	TLSAuthClients    TLSAuth
 	TLSClientUser     TLSUser
+	TLSAutoReload     time.Duration // between looks at the files; 0: none
 	TLSProtocols      string
 	TLSCiphers        string
 	TLSCipherSuites   string
@@ -247,11 +248,13 @@ const (
 	AllKeysLFU
 	AllKeysRandom
 	NoEviction
+	AllKeysLRM
+	VolatileLRM
 	// Spill keeps every key and moves cold ones from memory to disk.
 	Spill
 )
 
-var policyNames = []string{"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu", "allkeys-random", "noeviction", "spill"}
+var policyNames = []string{"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu", "allkeys-random", "noeviction", "allkeys-lrm", "volatile-lrm", "spill"}
 
 // String returns the name in the configuration.
 func (p Policy) String() string { return policyNames[p] }
@@ -338,4 +341,6 @@ const (
 	ShutdownNoSave
 	ShutdownNow
 	ShutdownForce
+	ShutdownSafe
+	ShutdownFailover
 )

@@ -265,7 +265,7 @@ func systemText(err error) error {
 
 // eventFlags is the characters of notify-keyspace-events.
 func eventFlags() kind {
-	return single("characters of `Ag$lshzxeKEtmdn`", func(s string) (value, error) {
+	return single("characters of `Ag$lshzxeKEtmdnocaSTIV`", func(s string) (value, error) {
 		events, ok := commands.ParseEvents(s)
 		if !ok {
 			return value{}, errors.New("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.")

@@ -13,7 +13,7 @@ func memoryRows() []directive {
 			doc: "Memory for data; with 0 it follows from the memory of the cgroup or the machine (docs/limits.md).",
 			set: func(s *Settings, v value) { s.MaxMemory = v.n }},
 		{name: "maxmemory-policy", kind: oneOf(policyNames...), def: "spill", flags: shared,
-			doc: "What happens at maxmemory: `spill` moves cold keys to disk; the other policies are the ones of Redis.",
+			doc: "What happens at maxmemory: `spill` moves cold keys to disk; the other policies are the ones of Redis, and delete no key that is blessed (BLESS). For `lrm` only changes are uses.",
 			set: func(s *Settings, v value) { s.MaxMemoryPolicy = Policy(v.n) }},
 		{name: "import-mode", kind: yesNo(), def: "no", flags: shared,
 			doc: "While a tool copies data here: nothing expires or is evicted by itself, and only clients that said CLIENT IMPORT-SOURCE ON see what has expired.",

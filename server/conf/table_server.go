@@ -96,10 +96,10 @@ func processRows() []directive {
 			doc: "Rounds of background work per second."},
 		{name: "shutdown-timeout", kind: integer(0, math.MaxInt32), def: "10", effect: inert,
 			doc: "Seconds to wait for replicas at shutdown."},
-		{name: "shutdown-on-sigint", kind: flagsOf(saveExcludesNoSave, "default", "save", "nosave", "now", "force"), def: "default",
-			doc: "How to shut down at SIGINT: `save` writes a snapshot first, `force` shuts down even if that fails. Acknowledged writes are kept in any case.",
+		{name: "shutdown-on-sigint", kind: flagsOf(saveExcludesNoSave, "default", "save", "nosave", "now", "force", "safe", "failover"), def: "default",
+			doc: "How to shut down at SIGINT: `save` writes a snapshot first, `force` shuts down even if that fails, and `safe` refuses if nobody could take over the keys. A leader always hands over first, as `failover` asks for. Acknowledged writes are kept in any case.",
 			set: func(s *Settings, v value) { s.ShutdownOnSigint = ShutdownFlags(v.n) }},
-		{name: "shutdown-on-sigterm", kind: flagsOf(saveExcludesNoSave, "default", "save", "nosave", "now", "force"), def: "default",
+		{name: "shutdown-on-sigterm", kind: flagsOf(saveExcludesNoSave, "default", "save", "nosave", "now", "force", "safe", "failover"), def: "default",
 			doc: "How to shut down at SIGTERM, like `shutdown-on-sigint`.",
 			set: func(s *Settings, v value) { s.ShutdownOnSigterm = ShutdownFlags(v.n) }},
 	}

@@ -1,6 +1,9 @@
 package conf
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // What to do in place of a directive of TLS that is absent.
 const noDH = "Go's TLS has no Diffie-Hellman of finite fields, only elliptic curves: remove the line"
@@ -31,6 +34,9 @@ func tlsRows() []directive {
 		{name: "tls-auth-clients-user", kind: oneOf("off", "CN", "URI"), def: "off",
 			doc: "What of a verified certificate names the user whom its client is from the start: the common name, or the first alternative name that is a URI and of a user; `off` for nothing.",
 			set: func(s *Settings, v value) { s.TLSClientUser = TLSUser(v.n) }},
+		{name: "tls-auto-reload-interval", kind: integer(0, math.MaxInt32), def: "0",
+			doc: "Seconds after which the files of certificates and keys are looked at: if one has changed, all are read again, as with SIGHUP. 0 for never.",
+			set: func(s *Settings, v value) { s.TLSAutoReload = time.Duration(v.n) * time.Second }},
 		{name: "tls-protocols", kind: text(), def: "",
 			doc: "Versions that are allowed, of `TLSv1 TLSv1.1 TLSv1.2 TLSv1.3`, in quotes, without gaps; empty for 1.2 and 1.3.",
 			set: func(s *Settings, v value) { s.TLSProtocols = v.text }},

@@ -12,7 +12,7 @@ func Cases() []Case {
 
 // Sizeless says of the other commands why size does not apply to them.
 var Sizeless = map[string]string{
-	"HELLO": fixed, "SELECT": fixed, "QUIT": fixed, "RESET": "see the connection that leaves in every case",
+	"BLESS": container, "BLESS SET": fixed, "BLESS CLEAR": fixed, "BLESS GET": fixed, "BLESS HELP": fixed, "CLUSTERSCAN": alone, "HELLO": fixed, "SELECT": fixed, "QUIT": fixed, "RESET": "see the connection that leaves in every case",
 	"CLIENT": container, "CLIENT ID": fixed, "CLIENT GETNAME": fixed, "CLIENT INFO": fixed, "CLIENT NO-EVICT": fixed,
 	"CLIENT NO-TOUCH": fixed, "CLIENT REPLY": fixed, "CLIENT CAPA": fixed, "CLIENT IMPORT-SOURCE": fixed, "CLIENT UNBLOCK": fixed, "CLIENT UNPAUSE": "it ends CLIENT PAUSE",
 	"CLIENT PAUSE": "to hold others up is what it is for", "CLIENT GETREDIR": fixed, "CLIENT TRACKINGINFO": fixed,
@@ -27,7 +27,8 @@ var Sizeless = map[string]string{
 	"SLOWLOG HELP": fixed, "COMMANDLOG": container, "COMMANDLOG LEN": fixed, "COMMANDLOG HELP": fixed, "COMMANDLOG GET": "see SLOWLOG GET",
 	"COMMANDLOG RESET": "see SLOWLOG RESET", "MEMORY": container, "MEMORY STATS": fixed, "MEMORY DOCTOR": fixed,
 	"MEMORY MALLOC-STATS": fixed, "MEMORY HELP": fixed, "LATENCY": container, "LATENCY LATEST": fixed, "LATENCY DOCTOR": fixed,
-	"LATENCY HELP": fixed, "MODULE": container, "MODULE LIST": fixed, "MODULE HELP": fixed, "ACL": container, "ACL WHOAMI": fixed, "ACL HELP": fixed,
+	"LATENCY HELP": fixed, "HOTKEYS": container, "HOTKEYS START": fixed, "HOTKEYS STOP": fixed, "HOTKEYS GET": fixed, "HOTKEYS RESET": fixed, "HOTKEYS HELP": fixed,
+	"MODULE": container, "MODULE LIST": fixed, "MODULE HELP": fixed, "ACL": container, "ACL WHOAMI": fixed, "ACL HELP": fixed,
 	"ACL GENPASS": fixed, "ACL LOAD": "it reads a file that an administrator has written", "ACL SAVE": "it writes a file",
 	"DEBUG": container, "DEBUG SLEEP": "to hold others up is what it is for", "DEBUG SET-ACTIVE-EXPIRE": fixed,
 	"DEBUG RELOAD": debugging, "DEBUG OBJECT": debugging, "DEBUG STRINGMATCH-LEN": debugging,
@@ -51,9 +52,9 @@ var Sizeless = map[string]string{
 
 func init() {
 	for _, name := range []string{"ADDSLOTS", "ADDSLOTSRANGE", "BUMPEPOCH", "CANCELSLOTMIGRATIONS", "COUNT-FAILURE-REPORTS", "COUNTKEYSINSLOT",
-		"DELSLOTS", "DELSLOTSRANGE", "FAILOVER", "FLUSHSLOTS", "FORGET", "GETKEYSINSLOT", "GETSLOTMIGRATIONS", "INFO", "KEYSLOT", "LINKS", "MEET",
+		"DELSLOTS", "DELSLOTSRANGE", "FAILOVER", "FLUSHSLOT", "FLUSHSLOTS", "FORGET", "GETKEYSINSLOT", "GETSLOTMIGRATIONS", "INFO", "KEYSLOT", "LINKS", "MEET",
 		"MIGRATESLOTS", "MYID", "MYSHARDID", "NODES", "REPLICAS", "REPLICATE", "RESET", "SAVECONFIG", "SET-CONFIG-EPOCH", "SETSLOT", "SHARDS",
-		"SLAVES", "SLOTS"} {
+		"SLAVES", "SLOT-STATS", "SLOTS"} {
 		Sizeless["CLUSTER "+name] = alone
 	}
 	for _, name := range []string{"CKQUORUM", "FAILOVER", "GET-MASTER-ADDR-BY-NAME", "MASTER", "MASTERS", "MYID", "REPLICAS", "SENTINELS", "SLAVES"} {

@@ -35,6 +35,7 @@ var genericCases = []Case{
 	{Command: "KEYS", What: "keys", Before: someKeys, Call: call("KEYS", "*")},
 	{Command: "KEYS", What: "keys, pattern of many stars", Before: someKeys,
 		Call: call("KEYS", strings.Repeat("*e", 20)+"b")},
+	{Command: "BLESS SCAN", What: "keys", Before: someKeys, Call: call("BLESS", "SCAN", "0", "NO-EVICT", "COUNT", "1000000000")},
 	{Command: "SCAN", What: "keys", Before: someKeys, Call: call("SCAN", "0", "COUNT", "1000000000")},
 	{Command: "RANDOMKEY", What: "keys", Before: someKeys, Call: call("RANDOMKEY")},
 	{Command: "EXPIRE", What: "list that goes", Before: aList, Call: call("EXPIRE", Key, "-1")},

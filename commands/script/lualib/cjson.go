@@ -22,6 +22,23 @@ type jsonConfig struct {
 	decodeInvalid   bool
 	encodePrecision int
 	keepBuffer      bool
+	markLists       bool // lists that are decoded are known as such when they are encoded
+}
+
+// listMark is the field of the metatable of a list that was decoded.
+var listMark = &lua.LUserData{Metatable: lua.LNil}
+
+// listMeta returns a metatable for lists. Scripts share none.
+func listMeta(L *lua.LState) *lua.LTable {
+	t := L.CreateTable(0, 1)
+	t.RawSet(listMark, lua.LTrue)
+	return t
+}
+
+// isList reports whether a table was decoded from a list.
+func isList(t *lua.LTable) bool {
+	meta, ok := t.Metatable.(*lua.LTable)
+	return ok && meta.RawGet(listMark) == lua.LTrue
 }
 
 // invalidNumbers are what encoding does with infinities and NaN.
@@ -47,6 +64,8 @@ func (h *host) newJSON(L *lua.LState, cfg *jsonConfig) *lua.LTable {
 		"encode_keep_buffer":      jsonSwitch(&cfg.keepBuffer),
 		"encode_invalid_numbers":  cfg.setEncodeInvalid,
 		"decode_invalid_numbers":  jsonSwitch(&cfg.decodeInvalid),
+		// Without it a list without elements is encoded as an object.
+		"decode_array_with_array_mt": jsonSwitch(&cfg.markLists),
 		"new": func(c call) int {
 			return c.push(c.h.newJSON(c.L, new(jsonConfig)))
 		},

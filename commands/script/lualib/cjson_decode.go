@@ -38,6 +38,16 @@ type jsonDecoder struct {
 	i     int
 	depth int
 	used  int
+	meta  *lua.LTable // of lists, nil before the first
+}
+
+// listMeta returns the metatable of the lists of a text.
+func (d *jsonDecoder) listMeta() *lua.LTable {
+	if d.meta == nil {
+		d.c.take(tableSize)
+		d.meta = listMeta(d.c.L)
+	}
+	return d.meta
 }
 
 func jsonDecode(c call, cfg *jsonConfig) int {
@@ -151,6 +161,9 @@ func (d *jsonDecoder) list() lua.LValue {
 	d.used++
 	t := d.next()
 	table := d.c.L.CreateTable(few(t.kind != jsonListEnd), 0)
+	if d.cfg.markLists {
+		table.Metatable = d.listMeta()
+	}
 	for i := 1; t.kind != jsonListEnd; i++ {
 		v := d.value(t)
 		if i&(i-1) == 0 {

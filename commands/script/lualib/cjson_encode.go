@@ -47,7 +47,7 @@ func (e *jsonEncoder) value(v lua.LValue) {
 		if e.depth > e.cfg.encodeDepth || e.used+3 > maxStack {
 			e.c.errorf("Cannot serialise, excessive nesting (%d)", e.depth)
 		}
-		if n := e.listLength(v); n > 0 {
+		if n := e.listLength(v); n > 0 || n == 0 && isList(v) {
 			e.list(v, n)
 		} else {
 			e.object(v)
