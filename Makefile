@@ -32,7 +32,7 @@ JOIN_BYTES ?= 1073741824
 JOIN_MEMBERS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis conformance-newest crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis conformance-newest differences crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -126,6 +126,10 @@ conformance-redis: ## the same transcripts against a real redis-server on loopba
 
 conformance-newest: ## the same transcripts against the newest Redis and Valkey of Debian, and what differs (five minutes; apt-get as root)
 	bash .ci/conformance-newest
+
+differences: ## what COMMAND, COMMAND DOCS, CONFIG GET, INFO, CLIENT LIST and ACL CAT have in other ways than Redis and Valkey, and why; REDIS=path and VALKEY=path of servers, else the newest of Debian (apt-get as root)
+	$(BUILD) -o $(BIN)/ ./cmd/vigil-server ./cmd/vigil-differences
+	@REDIS="$(REDIS)" VALKEY="$(VALKEY)" bash .ci/differences $(BIN)
 
 bench: ## benchmarks of every package, and the table of placement strategies
 	$(GO) test -run '^$$' -bench . -benchmem ./...
