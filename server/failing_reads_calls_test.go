@@ -77,13 +77,14 @@ var readsWarm = []string{"LINDEX list 0", "LINDEX list2 -1", "HGET hash $3", "HG
 var readsNothing = map[string]string{
 	"FUNCTION LOAD": libraries, "FUNCTION DELETE": libraries, "FUNCTION FLUSH": libraries, "FUNCTION RESTORE": libraries,
 	"FLUSHDB": wholes, "FLUSHALL": wholes, "SWAPDB": wholes,
-	"MIGRATE":     "it needs another server, reads as DUMP does, and removes as DEL does",
-	"BLESS CLEAR": "as BLESS SET", "CLUSTER FLUSHSLOT": "it works without a lock of its own, and removes as DEL does",
+	"MIGRATE":   "it needs another server, reads as DUMP does, and removes as DEL does",
+	"BLESS SET": blessings, "BLESS CLEAR": blessings, "CLUSTER FLUSHSLOT": "it works without a lock of its own, and removes as DEL does",
 	"PFDEBUG": "it is for tests of one representation",
 }
 
 const (
 	libraries = "it is about libraries, which are in memory"
+	blessings = "it looks for its key as PERSIST does, and what it changes is no part of a value"
 	wholes    = "it is about whole databases, and reads none of their keys"
 )
 
@@ -120,7 +121,6 @@ EXPIRE text 0
 PEXPIRE hash 1000000000
 EXPIREAT zset 4000000000
 PERSIST lasting
-BLESS SET lasting NO-EVICT
 PEXPIREAT stream 4000000000000
 RESTORE other 0 "\x00\xC0\n\t\x00\xbem\x06\x89Z(\x00\n"
 RESTORE list 0 "\x00\xC0\n\t\x00\xbem\x06\x89Z(\x00\n" REPLACE
