@@ -72,6 +72,8 @@ func (r *run) do(args []string) string {
 		return r.sketchCommand(args)
 	case "JSON.GET", "JSON.MERGE", "JSON.NUMINCRBY", "JSON.DEL":
 		return r.jsonCommand(args)
+	case "SPEXPIREAT", "SPERSIST":
+		return r.memberCommand(args)
 	case "SADD", "SREM", "SISMEMBER", "SCARD", "SMOVE":
 		return r.setCommand(args)
 	case "ZADD", "ZINCRBY", "ZREM", "ZSCORE", "ZRANGE", "ZPOPMIN":

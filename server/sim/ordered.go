@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Sets and sorted sets are hashes in the model: members without values, or with scores.
+// Sets and sorted sets are hashes in the model: members with the times at which they expire, or with scores. No member of a set expires
+// while the simulation lasts.
 // A stream is a list of entries, each "ID value", and a hash with its group.
 
 func (r *run) setCommand(args []string) string {
@@ -46,6 +47,25 @@ func (r *run) setCommand(args []string) string {
 		r.set(key, &v)
 	}
 	return number(changes)
+}
+
+// memberCommand gives the member of a set, the last argument, an expiry, or takes it away.
+func (r *run) memberCommand(args []string) string {
+	key, member := args[1], args[len(args)-1]
+	v := r.edit(key)
+	old, there := v.hash[member]
+	switch {
+	case !there:
+		return list([]string{"-2"})
+	case args[0] == "SPERSIST" && old == "":
+		return list([]string{"-1"})
+	case args[0] == "SPERSIST":
+		v.hash[member] = ""
+	default:
+		v.hash[member] = args[2]
+	}
+	r.set(key, &v)
+	return list([]string{"1"})
 }
 
 func truth(b bool) int {
@@ -154,6 +174,13 @@ func entryMillis(entry string) int {
 	return atoi(text)
 }
 
+// lateMillis is a time that no simulation reaches.
+const lateMillis = 4_000_000_000_000
+
+// timedMembers is the script that reads a set with the times at which its members expire.
+const timedMembers = "local all = {} for _, m in ipairs(redis.call('SMEMBERS', KEYS[1])) do " +
+	"all[#all + 1] = m all[#all + 1] = string.format('%.0f', redis.call('SPEXPIRETIME', KEYS[1], 'MEMBERS', 1, m)[1]) end return all"
+
 // setAndCount is the script of the simulation.
 const setAndCount = "redis.call('SET', KEYS[1], ARGV[1]); return redis.call('INCR', KEYS[2])"
 
@@ -184,6 +211,7 @@ func (w *workload) ordered(f string) []string {
 		return w.one("ZADD "+z+" "+score+" "+member, "ZADD "+z+" "+score+" "+member, "ZINCRBY "+z+" "+score+" "+member,
 			"ZREM "+z+" "+member, "ZSCORE "+z+" "+member, "ZRANGE "+z+" 0 -1 WITHSCORES", "ZPOPMIN "+z, "DEL "+z)
 	}
-	return w.one("SADD "+a+" "+member, "SADD "+a+" "+member+" 3 "+score, "SREM "+a+" "+member, "SREM "+a+" 3 "+member,
+	late := strconv.Itoa(lateMillis + w.calls)
+	return w.one("SPEXPIREAT "+a+" "+late+" MEMBERS 1 "+member, "SPERSIST "+a+" MEMBERS 1 "+member, "SADD "+a+" "+member, "SADD "+a+" "+member+" 3 "+score, "SREM "+a+" "+member, "SREM "+a+" 3 "+member,
 		"SISMEMBER "+a+" "+member, "SCARD "+a, "SMOVE "+a+" "+b+" "+member, "DEL "+a)
 }

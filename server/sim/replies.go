@@ -115,8 +115,8 @@ func (s *simulation) read() (*state, bool) {
 				v.list = words(reply)
 			case 'a', 'b':
 				v.hash = map[string]string{}
-				for _, member := range words(reply) {
-					v.hash[member] = ""
+				for m := range slices.Chunk(words(reply), 2) {
+					v.hash[m[0]] = strings.TrimPrefix(m[1], "-1") // which is for never
 				}
 			case 'x':
 				v = streamFound(reply)
@@ -149,7 +149,7 @@ func whole(key string) []string {
 	case 'j':
 		return []string{"JSON.GET", key}
 	case 'a', 'b':
-		return []string{"SMEMBERS", key}
+		return []string{"EVAL", timedMembers, "1", key}
 	case 'z':
 		return []string{"ZRANGE", key, "0", "-1", "WITHSCORES"}
 	case 'c', 'm', 'k', 'd':
