@@ -16,8 +16,9 @@ type counters struct {
 
 // counter is the amount of a key.
 type counter struct {
-	Amount
-	at int // in the heap
+	Amount       // with what it has taken over
+	over   int64 // of the key before
+	at     int   // in the heap
 }
 
 // add adds to the amount of a key.
@@ -36,18 +37,19 @@ func (c *counters) add(key []byte, n int64) {
 	} else {
 		least := c.heap[0]
 		delete(c.of, least.Key)
-		e.N += least.N
+		e.over = least.N
+		e.N += e.over
 		c.heap[0] = e
 		heap.Fix(&c.heap, 0)
 	}
 	c.of[e.Key] = e
 }
 
-// top returns the n largest amounts, and those that are equal by key.
+// top returns the n largest amounts, without what was taken over, and those that are equal by key.
 func (c *counters) top(n int) []Amount {
 	list := make([]Amount, 0, len(c.heap))
 	for _, e := range c.heap {
-		list = append(list, e.Amount)
+		list = append(list, Amount{e.Key, e.N - e.over})
 	}
 	slices.SortFunc(list, func(a, b Amount) int {
 		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Key, b.Key))
