@@ -51,12 +51,11 @@ const maxSpread = 64
 
 // slotScan is a call of CLUSTERSCAN.
 type slotScan struct {
-	at    scanCursor
-	only  int // the slot that is asked for, NoSlot for all
-	last  int // up to which slot this node goes on
-	count int
-	kind  []byte // nil: of any type
-	o     commands.ScanOptions
+	at   scanCursor
+	only int    // the slot that is asked for, NoSlot for all
+	last int    // up to which slot this node goes on
+	kind []byte // nil: of any type
+	o    commands.ScanOptions
 }
 
 func clusterScanRow() commands.Command {
