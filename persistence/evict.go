@@ -145,7 +145,7 @@ func (e *evictor) score(t *keyspace.Table, i int, random uint64) (score uint64, 
 		return 0, false
 	case e.policy.volatile() && meta&keyspace.HasExpiry == 0:
 		return 0, false
-	case e.policy != PolicySpill && t.Blessed(t.Key(meta)):
+	case e.policy != PolicySpill && t.BlessedAt(meta):
 		return 0, false
 	}
 	touch := meta >> keyspace.TouchShift

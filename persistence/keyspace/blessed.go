@@ -32,6 +32,9 @@ func (t *Table) Blessed(key []byte) bool {
 	return ok
 }
 
+// BlessedAt is Blessed for the key of a slot, at which it does not look if no key is blessed.
+func (t *Table) BlessedAt(meta uint64) bool { return len(t.blessed) > 0 && t.Blessed(t.Key(meta)) }
+
 // dropBlessed forgets all.
 func (t *Table) dropBlessed() {
 	for key := range t.blessed {

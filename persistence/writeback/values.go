@@ -41,7 +41,7 @@ func (w *Writer) encodeNoPages(t *keyspace.Table, hash uint64, key []byte) {
 func (w *Writer) encodeValue(t *keyspace.Table, i int) {
 	meta, hash := t.Meta(i), t.HashAt(i)
 	m := &w.pass
-	h := format.Head{LSN: m.newest, Paged: meta&keyspace.Paged != 0, Blessed: t.Blessed(t.Key(meta))}
+	h := format.Head{LSN: m.newest, Paged: meta&keyspace.Paged != 0, Blessed: t.BlessedAt(meta)}
 	o := t.Object(meta)
 	switch {
 	case o != nil:
