@@ -8,7 +8,7 @@ import (
 
 // readsKeys are the keys of the data that calls which cannot read work on. Those with a 2 have half of the
 // elements of the other one, and others.
-var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom bloom2 cuckoo cms cms2 topk digest digest2 doc sched place lasting")
+var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom bloom2 cuckoo cms cms2 topk digest digest2 doc sched place bounded lasting")
 
 // readsBuild are the calls that make the data: values of several pages, whose elements have long names.
 func readsBuild() (calls [][]string) {

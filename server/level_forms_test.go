@@ -33,7 +33,7 @@ var laterKinds = map[structures.Kind][]string{
 // laterForm is what a type has come to say.
 type laterForm struct {
 	before []string // make {x}s, as the level before has it
-	later  string   // makes it a value in the later form
+	later  []string // make it a value in the later form
 	calls  []string // need that form, of {x}s or of a new {x}k
 	on     string   // so does this, of {x}later, which is in that form; "" is none
 	still  string   // does not
@@ -43,21 +43,26 @@ type laterForm struct {
 var laterForms = map[structures.Kind]*laterForm{
 	structures.KindSchedule: {
 		before: []string{"SCHED.CREATE {x}s POLICY index SEED 1 LEASE 100000", "SCHED.ADD {x}s a RATE 3 b RATE 1", "SCHED.NEXT {x}s"},
-		later:  "SCHED.PAUSE {x}s 1000000 a", on: "SCHED.RESUME {x}later a", still: "SCHED.FAIL {x}s a",
+		later:  []string{"SCHED.PAUSE {x}s 1000000 a"}, on: "SCHED.RESUME {x}later a", still: "SCHED.FAIL {x}s a",
 		calls: []string{"SCHED.SIGNAL {x}s a b", "SCHED.SIGNAL {x}s nosuch a PRECISION 0.5", "SCHED.PAUSE {x}s 1000 a", "SCHED.TAKE {x}s 1000 b", "SCHED.FAIL {x}s a RETRY 9",
 			"SCHED.ADD {x}s c RATE 1 d PRECISION 0.5", "SCHED.ADD {x}s c RECALL 0.5", "SCHED.ALTER {x}s PROBES 2", "SCHED.ALTER {x}s QUIET 9", "SCHED.CREATE {x}k POLICY index QUIET 9",
 			"SCHED.CREATE {x}k GROUPBY HOST", "SCHED.CREATE {x}k BUDGET 9", "SCHED.ADD {x}s c GROUP g", "SCHED.ADD {x}s c DEADLINE 5", "SCHED.ADD {x}s c AGE 5",
 			"SCHED.LIMIT {x}s g GAP 5", "SCHED.HOLD {x}s g 5", "SCHED.ALTER {x}s POLICY sqrtage", "SCHED.ALTER {x}s BUDGET 4", "SCHED.OBSERVE {x}s a 1 COST 2"},
 	},
 	structures.KindSet: {
-		before: []string{"SADD {x}s a 1"}, later: "SEXPIRE {x}s 1000 MEMBERS 1 a", still: "SADD {x}s c",
+		before: []string{"SADD {x}s a 1"}, later: []string{"SEXPIRE {x}s 1000 MEMBERS 1 a"}, still: "SADD {x}s c",
 		calls: []string{"SEXPIRE {x}s 1000 MEMBERS 1 a", "SPEXPIRE {x}s 100000 MEMBERS 1 1", "SEXPIREAT {x}s 33177117420 MEMBERS 1 a",
 			"SPEXPIREAT {x}s 33177117420000 MEMBERS 1 a"},
 	},
 	structures.KindStream: {
 		before: []string{"XADD {x}s 1-1 f v", "XGROUP CREATE {x}s g 0", "XREADGROUP GROUP g c STREAMS {x}s >"},
-		later:  "XCFGSET {x}s IDMP-MAXSIZE 8", still: "XADD {x}s * f v",
+		later:  []string{"XCFGSET {x}s IDMP-MAXSIZE 8"}, still: "XADD {x}s * f v",
 		calls: []string{"XADD {x}s IDMP p b * f v", "XADD {x}s IDMPAUTO p * f w", "XCFGSET {x}s IDMP-MAXSIZE 9", "XNACK {x}s g FAIL IDS 1 1-1"},
+	},
+	structures.KindPlace: {
+		before: []string{"PLACE.CREATE {x}s SEED 1", "PLACE.SET {x}s a 1"},
+		later:  []string{"DEL {x}s", "PLACE.CREATE {x}s SEED 1 BOUND 0.5", "PLACE.SET {x}s a 1"}, on: "PLACE.ASSIGN {x}later o", still: "PLACE.SET {x}s b 2",
+		calls: []string{"PLACE.CREATE {x}k SEED 1 BOUND 0.5", "PLACE.CREATE {x}k SEED 1 COPIES 2 SPREAD 2", "PLACE.CREATE {x}k SEED 1 STRATEGY copysets COPIES 2 SCATTER 4"},
 	},
 	structures.KindBloom: nil,
 }
@@ -178,8 +183,10 @@ func TestLaterFormsWaitForTheirLevel(t *testing.T) {
 			}
 			c := r.dial()
 			prepare(c)
-			if got := c.do(strings.Fields(form.later)...); strings.HasPrefix(got, "(error)") {
-				t.Fatalf("%s: %s", form.later, got)
+			for _, call := range form.later {
+				if got := c.do(strings.Fields(call)...); strings.HasPrefix(got, "(error)") {
+					t.Fatalf("%s: %s", call, got)
+				}
 			}
 			c.want("RENAME {x}s {x}later", "OK")
 			g.m.SetLevel(below(newest))
