@@ -58,8 +58,10 @@ func (h host) Failover(o admin.Failover) error {
 		return errFailoverReplica
 	case len(srv.source.Report().Replicas) == 0:
 		return errFailoverAlone
+	case o.Force && (o.Timeout == 0 || o.Host == ""):
+		return errFailoverForce
 	}
-	if o.Port != 0 {
+	if o.Host != "" {
 		if _, err := srv.source.Heir(o.Host, o.Port); errors.Is(err, source.ErrNotOnline) {
 			return errFailoverOffline
 		} else if err != nil {
@@ -210,6 +212,7 @@ const (
 	errNoFailover       = commands.WireError("ERR No failover in progress.")
 	errFailoverTwice    = commands.WireError("ERR FAILOVER already in progress.")
 	errFailoverReplica  = commands.WireError("ERR FAILOVER is not valid when server is a replica.")
+	errFailoverForce    = commands.WireError("ERR FAILOVER with force option requires both a timeout and target HOST and IP.")
 	errFailoverAlone    = commands.WireError("ERR FAILOVER requires connected replicas.")
 	errFailoverOffline  = commands.WireError("ERR FAILOVER target replica is not online.")
 	errFailoverStranger = commands.WireError("ERR FAILOVER target HOST and PORT is not a replica.")

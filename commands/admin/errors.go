@@ -19,8 +19,6 @@ const (
 	errFirstDBIndex    = commands.WireError("ERR invalid first DB index")
 	errFailoverGroup   = commands.WireError("ERR FAILOVER not allowed in a group: its members elect the one that leads, see VIGIL.CLUSTER TRANSFER")
 	errFailoverTimeout = commands.WireError("ERR FAILOVER timeout must be greater than 0")
-	errFailoverAbort   = commands.WireError("ERR FAILOVER with abort cannot be used with other arguments")
-	errFailoverForce   = commands.WireError("ERR FAILOVER with force option requires both a timeout and target HOST and IP.")
 	errChangesCount    = commands.WireError("ERR COUNT must be > 0")
 	errNoExport        = commands.WireError("ERR no export is under way")
 	errNoImport        = commands.WireError("ERR no import is under way")

@@ -23,8 +23,8 @@ type Replication interface {
 
 // Failover says to whom a master hands over.
 type Failover struct {
-	Host    string
-	Port    int           // 0: the replica that has most
+	Host    string // "": the replica that has most
+	Port    int
 	Force   bool          // after the timeout although it has not everything
 	Timeout time.Duration // 0: none
 	Abort   bool
@@ -119,13 +119,15 @@ func failover(c *commands.Ctx) error {
 		return errFailoverGroup
 	}
 	var o Failover
-	for c.Args.More() {
-		switch word := c.Args.Word(); {
-		case word == "TO" && c.Args.Left() >= 2 && o.Port == 0:
+	var once commands.Once
+	for alone := c.Args.Left() == 1; c.Args.More(); {
+		switch word := once.Word(&c.Args); {
+		case word == "TO" && c.Args.Left() >= 2:
 			o.Host = c.Args.String()
-			o.Port = int(c.Args.IntIn(1, 65535, commands.ErrNotInteger))
-			o.Force = c.Args.More() && c.Args.Is("FORCE")
-		case word == "ABORT":
+			o.Port = int(c.Args.Int())
+		case word == "FORCE":
+			o.Force = true
+		case word == "ABORT" && alone:
 			o.Abort = true
 		case word == "TIMEOUT" && c.Args.Left() >= 1:
 			ms := c.Args.Int()
@@ -139,12 +141,6 @@ func failover(c *commands.Ctx) error {
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
-	}
-	switch {
-	case o.Abort && (o.Port != 0 || o.Timeout != 0):
-		return errFailoverAbort
-	case o.Force && o.Timeout == 0:
-		return errFailoverForce
 	}
 	if err := c.Host.(Replication).Failover(o); err != nil {
 		return err

@@ -48,7 +48,7 @@ type Heir struct {
 	DB     int
 }
 
-// Heir chooses the replica at a host and port, or with port 0 the one that has most of the stream. Its name is the one that it has said.
+// Heir chooses the replica at a host and port, or with host "" the one that has most of the stream. Its name is the one that it has said.
 func (s *Source) Heir(host string, port int) (best Heir, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Source) Heir(host string, port int) (best Heir, err error) {
 			o.Host = r.addr
 		}
 		switch {
-		case port != 0 && (o.Host != host || o.Port != port), o.Port == 0:
+		case host != "" && (o.Host != host || o.Port != port), o.Port == 0:
 			continue
 		case r.state != online:
 			if err == ErrNoReplica {
