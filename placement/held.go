@@ -122,6 +122,14 @@ func (h *held) take(hash uint64) bool {
 	return true
 }
 
+// load is how many objects a slot has.
+func (h *held) load(slot int) int {
+	if slot >= len(h.loads) {
+		return 0
+	}
+	return int(h.loads[slot])
+}
+
 func (h *held) bytes() int {
 	if h == nil {
 		return 0
@@ -177,16 +185,17 @@ func (m *Map) limit(slot, count int) int {
 // of its draws that has room. An object that is assigned already stays where it is.
 // ErrBound for a map without Bound, ErrEmpty without units, ErrObjects for too many.
 func (m *Map) Assign(hash uint64) (slot int, added bool, err error) {
-	if err := m.MayAssign(1); err != nil && err != ErrObjects {
+	if err := m.MayAssign(0); err != nil {
 		return -1, false, err
 	}
 	if slot, ok := m.held.slot(hash); ok {
 		return slot, false, nil
 	}
-	if m.held.count >= MaxObjects {
-		return -1, false, ErrObjects
+	if err := m.MayAssign(1); err != nil {
+		return -1, false, err
 	}
-	slot = m.firstWithRoom(hash, m.held.count+1)
+	count := m.held.count + 1
+	slot = m.firstWithRoom(hash, func(slot int) bool { return m.held.load(slot) < m.limit(slot, count) })
 	m.held.put(hash, slot)
 	return slot, true, nil
 }
@@ -223,12 +232,8 @@ func (m *Map) Assigned() int {
 	return m.held.count
 }
 
-func (m *Map) load(slot int) (l Load) {
-	if slot < len(m.held.loads) {
-		l.Objects = int(m.held.loads[slot])
-	}
-	l.Most = m.limit(slot, m.held.count+1)
-	return l
+func (m *Map) load(slot int) Load {
+	return Load{Objects: m.held.load(slot), Most: m.limit(slot, m.held.count+1)}
 }
 
 // Load is what a unit has of the objects that are assigned.
@@ -251,11 +256,8 @@ func (m *Map) Loads() []Load {
 	return out
 }
 
-// firstWithRoom returns the slot for an object that is one of count.
-func (m *Map) firstWithRoom(hash uint64, count int) int {
-	room := func(slot int) bool {
-		return slot >= len(m.held.loads) || int(m.held.loads[slot]) < m.limit(slot, count)
-	}
+// firstWithRoom returns the first slot for an object that has room.
+func (m *Map) firstWithRoom(hash uint64, room func(slot int) bool) int {
 	for i := range uint64(boundDraws) {
 		draw := hash
 		if i > 0 {
@@ -287,24 +289,23 @@ func (m *Map) naturals(hashes []uint64) []int32 {
 // resettle assigns anew, after a change of units, what moved with the change and
 // what is too much for a unit. before is where objects were without a bound.
 func (m *Map) resettle(hashes []uint64, before []int32) {
-	h, was := m.held, m.held.clone()
-	*h = held{total: h.total}
-	count := len(hashes)
+	h, was := m.held, *m.held
+	*h = held{total: was.total}
+	most := make([]int, max(len(m.slots), len(was.loads))) // of each slot: 0 of one without a unit
+	for slot := range most {
+		most[slot] = m.limit(slot, len(hashes))
+	}
+	room := func(slot int) bool { return h.load(slot) < most[slot] }
 	var anew []uint64
 	for i, hash := range hashes {
-		slot, _ := was.slot(hash)
-		if slot >= len(m.slots) || m.slots[slot].name == "" || m.strategy.Locate(hash) != int(before[i]) {
+		if slot, _ := was.slot(hash); room(slot) && m.strategy.Locate(hash) == int(before[i]) {
+			h.put(hash, slot)
+		} else {
 			anew = append(anew, hash)
-			continue
 		}
-		if slot < len(h.loads) && int(h.loads[slot]) >= m.limit(slot, count) || m.limit(slot, count) == 0 {
-			anew = append(anew, hash)
-			continue
-		}
-		h.put(hash, slot)
 	}
 	for _, hash := range anew {
-		h.put(hash, m.firstWithRoom(hash, count))
+		h.put(hash, m.firstWithRoom(hash, room))
 	}
 }
 
