@@ -322,9 +322,7 @@ func (tx *Tx) about(t *keyspace.Table, key []byte) {
 	if tx.hasLast && tx.lastDB == t.Phys && string(tx.lastKey) == string(key) {
 		return
 	}
-	tx.rec.Op(format.OpKey, 2)
-	tx.rec.Uint(uint64(t.Phys))
-	tx.rec.Bytes(key)
+	format.RecordKey(&tx.rec, t.Phys, key)
 	tx.lastKey = append(tx.lastKey[:0], key...)
 	tx.lastDB, tx.hasLast = t.Phys, true
 	if t := tx.s.tracker.Load(); t != nil {

@@ -31,6 +31,13 @@ const (
 	OpBless = 14 // 1: the key is not to be deleted to make room; 0: it may be
 )
 
+// RecordKey records which key the operations behind it are about.
+func RecordKey(c *structures.Change, phys uint32, key []byte) {
+	c.Op(OpKey, 2)
+	c.Uint(uint64(phys))
+	c.Bytes(key)
+}
+
 // RecordSet records that the key is a string, which expires unless expire is 0.
 func RecordSet(c *structures.Change, value []byte, expire int64) {
 	if expire == 0 {

@@ -45,7 +45,7 @@ func (s *Sweeper) expireFieldsOf(t *keyspace.Table, db int, o *keyspace.Object, 
 	if n == 0 {
 		return 0
 	}
-	keyOf(&rec, t, o.Key)
+	format.RecordKey(&rec, t.Phys, o.Key)
 	rec.Append(fields.Encoded())
 	i, emptied := t.Find(s.keys.Hash.Sum(o.Key), o.Key), o.Value.Empty()
 	if emptied {

@@ -141,14 +141,7 @@ func (s *Sweeper) Delete(t *keyspace.Table, i int, key []byte) (lsn uint64) {
 // deletion is the record of it.
 func deletion(t *keyspace.Table, key []byte) []byte {
 	var rec structures.Change
-	keyOf(&rec, t, key)
+	format.RecordKey(&rec, t.Phys, key)
 	rec.Op(format.OpDelete, 0)
 	return rec.Encoded()
-}
-
-// keyOf begins what a record says of a key.
-func keyOf(rec *structures.Change, t *keyspace.Table, key []byte) {
-	rec.Op(format.OpKey, 2)
-	rec.Uint(uint64(t.Phys))
-	rec.Bytes(key)
 }
