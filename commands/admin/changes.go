@@ -87,7 +87,7 @@ func changesFrom(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if found := t.look(); found || block < 0 || t.err != nil {
+	if t.look() || block < 0 {
 		if t.err != nil {
 			return t.err
 		}

@@ -114,9 +114,6 @@ func clusterScan(c *commands.Ctx, m *commands.Membership) error {
 	case begins:
 		end = from(max(s.only, 0))
 	}
-	if begins && end == "" {
-		end = from(s.only)
-	}
 	if end != "" {
 		c.Reply.Array(2)
 		c.Reply.BulkString(end)

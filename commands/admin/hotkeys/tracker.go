@@ -113,9 +113,13 @@ func (t *Tracker) Add(c Call) {
 	t.all.add(c.Took, c.Bytes)
 	t.mine = t.mine[:0]
 	for i := range c.Keys {
-		if key := c.Key(i); t.options.Slots == nil || slices.Contains(t.options.Slots, c.Slot(key)) {
-			t.mine = append(t.mine, key)
+		key := c.Key(i)
+		if t.options.Slots != nil {
+			if _, chosen := slices.BinarySearch(t.options.Slots, c.Slot(key)); !chosen {
+				continue
+			}
 		}
+		t.mine = append(t.mine, key)
 	}
 	if len(t.mine) == 0 {
 		return
