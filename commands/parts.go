@@ -149,7 +149,7 @@ func (c *Ctx) ReplyParts(parts [][]byte, there bool, each func(part []byte) int6
 	}
 }
 
-// Timed is a value of which parts can expire.
+// Timed is a value whose parts can expire.
 type Timed interface {
 	structures.Value
 	NextExpiry() (ms int64, ok bool)
@@ -162,7 +162,7 @@ func (c *Ctx) PartsDue(v Timed) bool {
 	return some && soon <= c.Now
 }
 
-// EditTimed finds a value to change, without the parts that have expired, of which expired publishes that they are gone. A value
+// EditTimed finds a value to change, without the parts that have expired: expired publishes that they are gone. A value
 // that is left empty is removed when its key is looked up next, or at the end of the call. If there is none, create makes one;
 // ok is false if create is nil.
 func EditTimed[V Timed](c *Ctx, key []byte, create func() V, expired func(c *Ctx, v V, key []byte, parts *PartNames)) (v V, ch *structures.Change, ok bool, err error) {

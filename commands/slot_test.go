@@ -31,7 +31,7 @@ func TestPatternSlotIsThatOfTheTag(t *testing.T) {
 	}
 }
 
-// The tags are those of Valkey 9.1, of which cursors of CLUSTERSCAN have some.
+// The tags are those that Valkey 9.1 puts into cursors of CLUSTERSCAN.
 func TestTagsHashToTheirSlots(t *testing.T) {
 	for slot := range Slots {
 		if tag := SlotTag(slot); KeySlot([]byte(tag)) != slot {

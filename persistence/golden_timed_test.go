@@ -15,7 +15,7 @@ import (
 //	go test ./persistence -run TestGoldenTimed -golden
 const goldenTimed = "testdata/format3-timed"
 
-// goldenTimedSets are how many members a set has, of which every third expires late and one too soon to be there.
+// goldenTimedSets are how many members a set has: every third expires late, and one has expired when the store is opened.
 var goldenTimedSets = map[string]int{"timed": 6, "paged-timed": goldenMany}
 
 func goldenMember(i int) []byte {

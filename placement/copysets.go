@@ -46,7 +46,7 @@ func newCopysets(o Options) Strategy {
 	return &copysets{seed: o.Seed, most: o.Copies, tables: (o.Scatter + o.Copies - 2) / (o.Copies - 1)}
 }
 
-// turnStream is the stream of which unit of a set is the first.
+// turnStream is the random stream that chooses which unit of a set comes first.
 const turnStream = 0x8EBC6AF09C88C6E3
 
 // count is the number of sets.

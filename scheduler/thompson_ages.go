@@ -175,8 +175,8 @@ func (s *ages) merge(curve func(float64) float64) {
 	s.used--
 }
 
-// between is the age at which the curve is the mean of what it is at two ages, the
-// second of which has a share. It is below the mean age, as the curve is concave:
+// between is the age at which the curve is the mean of what it is at two ages, where
+// the second one counts with a share. It is below the mean age, as the curve is concave:
 // with that, a node whose ages are merged again and again would be believed to
 // earn less than it does.
 func between(a, b, share float64, curve func(float64) float64) float64 {

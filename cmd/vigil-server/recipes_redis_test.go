@@ -32,7 +32,7 @@ func portOf(addr string) string {
 	return port
 }
 
-// The masters of a Redis Cluster give a file each, of which one store is made.
+// Each master of a Redis Cluster gives a file, and one store is made from all of them.
 func TestFilesGoFromRedisCluster(t *testing.T) {
 	t.Parallel()
 	cli, err := exec.LookPath("redis-cli")

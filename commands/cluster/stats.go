@@ -54,7 +54,7 @@ func slotStats(c *commands.Ctx, m *commands.Membership) error {
 	})
 }
 
-// readSlotOrder reads LIMIT, ASC and DESC, each of which may be given once.
+// readSlotOrder reads LIMIT, and ASC or DESC. None may be given twice.
 func readSlotOrder(c *commands.Ctx, o *slotOrder) {
 	limited, ordered := false, false
 	for c.Args.More() {

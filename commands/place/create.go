@@ -30,7 +30,7 @@ func Group() commands.Group {
 			Summary: "Returns the units on which objects live.", Run: locate},
 		{Name: "PLACE.ASSIGN", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key object [object ...]", Since: "0.2.0", Cost: "O(1) for each object",
-			Summary: "Assigns objects to units of a placement map with BOUND, none of which gets more than its bound, and returns the units.", Run: assign},
+			Summary: "Assigns objects to units of a placement map with BOUND, no unit above its bound, and returns the units.", Run: assign},
 		{Name: "PLACE.RELEASE", Arity: -3, Flags: commands.Write, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key object [object ...]", Since: "0.2.0", Cost: "O(1) for each object",
 			Summary: "Ends the assignment of objects to units of a placement map with BOUND.", Run: release},

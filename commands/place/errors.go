@@ -58,7 +58,7 @@ var wireErrors = [...]struct{ err, text error }{
 	{placement.ErrPreview, errPairs}, {placement.ErrBound, errNoBound}, {placement.ErrObjects, errObjects},
 }
 
-// optionError is what is wrong with options each of which is in its range.
+// optionError says what is wrong with options that are in their ranges one by one.
 func optionError(o placement.Options) error {
 	if o.Scatter > 0 || o.Strategy == "copysets" {
 		return errSets

@@ -142,7 +142,7 @@ func TestEveryMemberIsPoppedOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkTimedSet is a set of which every member expires, beside one without: members are looked up, added and removed.
+// BenchmarkTimedSet compares a set whose members all expire with one whose members stay: members are looked up, added and removed.
 func BenchmarkTimedSet(b *testing.B) {
 	for _, members := range []int{100, 10_000} {
 		for _, timed := range []bool{false, true} {

@@ -61,7 +61,7 @@ func (p *Purger) Table(shard int, t *keyspace.Table) {
 	p.tables = append(p.tables, table{shard, t})
 }
 
-// Databases notes physical databases that record lsn left without a name, and has the writeback come for them.
+// Databases notes physical databases that record lsn left without a name, and wakes the writeback, which removes them.
 func (p *Purger) Databases(phys []uint32, lsn uint64) {
 	p.mu.Lock()
 	p.phys = append(p.phys, phys...)

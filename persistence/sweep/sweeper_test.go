@@ -158,7 +158,7 @@ func TestCyclesGoOnWhereTheOneBeforeEnded(t *testing.T) {
 	}
 }
 
-// A key that only the disk has becomes a tombstone, of which the pass removes it there.
+// A key that only the disk has becomes a tombstone, and the next pass removes it there.
 func TestKeysOnDiskOnlyBecomeTombstones(t *testing.T) {
 	r := newRig(t)
 	r.store(0, 5000, "a", "b")

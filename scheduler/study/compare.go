@@ -10,8 +10,8 @@ import (
 	"github.com/vigildb/vigil/scheduler/sim"
 )
 
-// StepsADay is how many steps a day has, in each of which so many pages are crawled
-// that a page is crawled .2 times a day in the mean.
+// StepsADay is how many steps a day has. The pages of all of them are so many that a
+// page is crawled .2 times a day in the mean.
 const StepsADay = 240
 
 // Row is a line of the comparison. NaN: there is no such figure.

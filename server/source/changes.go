@@ -77,7 +77,7 @@ type Read struct {
 }
 
 // Newest returns the end of the stream, which begins if there is none: all later changes are behind it. It locks all
-// shards for a moment then, of which the caller holds none.
+// shards for a moment then, and the caller holds none of them.
 func (s *Source) Newest() (Position, error) {
 	if err := s.follow(); err != nil {
 		return Position{}, err

@@ -6,7 +6,7 @@ import "errors"
 // another one at the same offset, so that nobody has to get everything again.
 
 // Continue begins a stream at the end of that of a master which this server has followed: replicas that have just as much of that go on
-// with this one. It does nothing if replicas follow this server already. It locks all shards for a moment, of which the caller holds none;
+// with this one. It does nothing if replicas follow this server already. It locks all shards for a moment, and the caller holds none of them;
 // nothing is written yet.
 func (s *Source) Continue(id, former string, offset int64) error {
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-// Package lsmtest has tests of what lies above Pebble begin with an instance of it.
+// Package lsmtest opens an instance of Pebble for tests of what lies above it.
 package lsmtest
 
 import (
