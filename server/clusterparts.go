@@ -29,6 +29,7 @@ type partRequest struct {
 	Index uint64          `json:",omitempty"`
 	Node  string          `json:",omitempty"` // its ID, for asksDismiss
 	Whole *snapshot.Whole `json:",omitempty"`
+	Task  *taskRequest    `json:",omitempty"` // for asksTask
 }
 
 // partReply is what it is told.
@@ -42,6 +43,7 @@ type partReply struct {
 	Slots   string `json:",omitempty"`
 	Parts   []part `json:",omitempty"`
 	Removed int    `json:",omitempty"`
+	Task    *taskReply `json:",omitempty"`
 }
 
 // part is a part of a snapshot of the cluster that a server has.
@@ -87,7 +89,7 @@ func (srv *Server) servePartAs(ctx context.Context, m *commands.Membership, q *p
 		return srv.parts()
 	case asksRemove:
 		return srv.removePart(w)
-	case asksStill, asksPart:
+	case asksStill, asksPart, asksTask:
 		if !m.Leads {
 			a := &partReply{Error: "the server does not lead its group", Again: true, Follows: true}
 			if m.Led && m.Leader >= 0 {
@@ -95,8 +97,11 @@ func (srv *Server) servePartAs(ctx context.Context, m *commands.Membership, q *p
 			}
 			return a
 		}
-		if q.What == asksPart {
+		switch q.What {
+		case asksPart:
 			return srv.makePart(ctx, q)
+		case asksTask:
+			return srv.serveTask(q.Task)
 		}
 		return srv.standStill()
 	}

@@ -24,8 +24,17 @@ func orderText(j *moveJob) string {
 	return fmt.Sprintf("%s %s %d %s", j.Shard, j.Node, j.Created, j.Destination.Slots)
 }
 
-// jobOf reads what orderText wrote.
-func jobOf(name, text string) (*moveJob, error) {
+// key is what an order is kept under: the name of the job, and the ID of its task if it has one.
+func (j *moveJob) key() string {
+	if j.Task == "" {
+		return j.Name
+	}
+	return j.Name + "-" + j.Task
+}
+
+// jobOf reads what orderText wrote, and was kept under key.
+func jobOf(key, text string) (*moveJob, error) {
+	name, task, _ := strings.Cut(key, "-")
 	words := strings.SplitN(text, " ", 4)
 	if len(words) != 4 {
 		return nil, fmt.Errorf("it has %d words", len(words))
@@ -38,7 +47,9 @@ func jobOf(name, text string) (*moveJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMoveJob(name, cluster.Destination{Shard: words[0], Node: words[1], Slots: of}, created), nil
+	j := newMoveJob(name, cluster.Destination{Shard: words[0], Node: words[1], Slots: of}, created)
+	j.Task = task
+	return j, nil
 }
 
 func newMoveJob(name string, d cluster.Destination, created int64) *moveJob {
@@ -53,10 +64,10 @@ func (j *moveJob) number() uint64 {
 
 // jobsOf reads all that is kept, in the order in which it was ordered. What a later version has written is left out.
 func (srv *Server) jobsOf(kept map[string]string) (all []*moveJob) {
-	for name, text := range kept {
-		j, err := jobOf(name, text)
+	for key, text := range kept {
+		j, err := jobOf(key, text)
 		if err != nil {
-			srv.logf(LogWarning, "The move %.40q of slots is not understood: %v", name, err)
+			srv.logf(LogWarning, "The move %.40q of slots is not understood: %v", key, err)
 			continue
 		}
 		j.kept = true
@@ -92,8 +103,9 @@ func (srv *Server) changeMoves(do func(tx *persistence.Tx, keeps bool)) error {
 	return srv.journal.WaitDurable(position)
 }
 
-// order has slots moved, and returns when the group has agreed on that: a job for each destination.
-func (srv *Server) order(to []cluster.Destination) (jobs []*moveJob, err error) {
+// order has slots moved, and returns when the group has agreed on that: a job for each destination. A task is ordered once, however
+// often it is asked for.
+func (srv *Server) order(to []cluster.Destination, task string) (jobs []*moveJob, err error) {
 	q, now := &srv.moves, srv.clock.Now().UnixMilli()
 	var refused error
 	err = srv.changeMoves(func(tx *persistence.Tx, keeps bool) {
@@ -103,11 +115,15 @@ func (srv *Server) order(to []cluster.Destination) (jobs []*moveJob, err error) 
 			refused = errTooManyMoves
 			return
 		}
+		if task != "" && slices.ContainsFunc(q.jobs, func(j *moveJob) bool { return j.Task == task }) {
+			return
+		}
 		for _, d := range to {
 			q.last++
 			j := newMoveJob(strconv.FormatUint(q.last, 10), d, now)
+			j.Task = task
 			if j.kept = keeps; keeps {
-				tx.Texts(persistence.Moves).Set(j.Name, orderText(j))
+				tx.Texts(persistence.Moves).Set(j.key(), orderText(j))
 			}
 			srv.enqueueLocked(j)
 			jobs = append(jobs, j)
@@ -223,13 +239,30 @@ func (h host) CancelMoves() (err error) {
 	srv.abroad(func() {
 		err = srv.changeMoves(func(tx *persistence.Tx, _ bool) {
 			moves := tx.Texts(persistence.Moves)
-			for _, name := range slices.Collect(moves.Names()) {
-				moves.Delete(name)
+			for _, key := range slices.Collect(moves.Names()) {
+				moves.Delete(key)
 			}
 			srv.moves.end(errMoveCancelled)
 		})
 	})
 	return err
+}
+
+// cancelTasks ends the move of a task, or of all tasks (""), and returns how many were not over.
+func (srv *Server) cancelTasks(task string) (n int, err error) {
+	err = srv.changeMoves(func(tx *persistence.Tx, _ bool) {
+		q := &srv.moves
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		for _, j := range q.jobs {
+			if j.Task != "" && (task == "" || task == j.Task) && !j.Over() && context.Cause(j.ctx) == nil {
+				tx.Texts(persistence.Moves).Delete(j.key())
+				j.cancel(errMoveCancelled)
+				n++
+			}
+		}
+	})
+	return n, err
 }
 
 // forgetMove has the group make a move no more that is over, unless it is the next leader's. If the group does not agree,
@@ -238,7 +271,7 @@ func (srv *Server) forgetMove(j *moveJob) {
 	if !j.kept || context.Cause(j.ctx) != nil {
 		return
 	}
-	if err := srv.changeMoves(func(tx *persistence.Tx, _ bool) { tx.Texts(persistence.Moves).Delete(j.Name) }); err != nil {
+	if err := srv.changeMoves(func(tx *persistence.Tx, _ bool) { tx.Texts(persistence.Moves).Delete(j.key()) }); err != nil {
 		srv.logf(LogVerbose, "The move %s of slots is over, and the group does not note that: %v", j.Name, err)
 	}
 }

@@ -289,7 +289,7 @@ func TestKeptMovesAreReadStrictly(t *testing.T) {
 	if m := (host{r.srv}).Moves()[0]; m.Created != 5000 || m.Node != strings.Repeat("c", 40) {
 		t.Errorf("the first one is %+v", m)
 	}
-	if _, err := r.srv.order(nil); err != nil {
+	if _, err := r.srv.order(nil, ""); err != nil {
 		t.Errorf("nothing is ordered: %v", err)
 	}
 }
@@ -300,7 +300,7 @@ func TestMoveThatIsOrderedAmidTheEndOfALeadershipIsNotMade(t *testing.T) {
 	failed := make(chan error, 1)
 	r.g.amid = func() {
 		go func() {
-			_, err := r.srv.order([]cluster.Destination{{Shard: strings.Repeat("a", 40), Node: strings.Repeat("c", 40), Slots: mustSlots(t, "5000")}})
+			_, err := r.srv.order([]cluster.Destination{{Shard: strings.Repeat("a", 40), Node: strings.Repeat("c", 40), Slots: mustSlots(t, "5000")}}, "")
 			failed <- err
 		}()
 		r.until("it is ordered", func() bool { return strings.Contains(r.progress(), "5000 0/1") })
@@ -327,4 +327,42 @@ func TestServerThatHasLeftItsGroupShowsNoMoves(t *testing.T) {
 	r.untilProgress("")
 	r.lead()
 	r.untilProgress("")
+}
+
+// An order of another group's task is made once, however often it is asked for, goes on under the next leader with its ID, and ends by
+// it alone.
+func TestTaskOfAnotherGroupIsOrderedOnceAndSurvivesItsLeader(t *testing.T) {
+	h := newHeirs(t)
+	q := &taskRequest{ID: "f00", To: strings.Repeat("a", 40), Slots: "5000-5001"}
+	for range 3 {
+		if a := h.srv.serveTask(q); a.Error != "" || a.Task == nil {
+			t.Fatalf("%+v", a)
+		}
+	}
+	if got := h.progress(); strings.Count(got, ",") != 0 {
+		t.Errorf("it is ordered more than once: %s", got)
+	}
+	h.order(h.dial(), "5002 5002")
+	h.fail()
+	h.next.until("the next leader goes on", func() bool { return strings.Count(h.next.progress(), "0/") == 2 })
+	a := h.next.srv.serveTask(&taskRequest{ID: "f00", Cancel: true})
+	if a.Error != "" || a.Task.Cancelled != 1 {
+		t.Fatalf("%+v %+v", a, a.Task)
+	}
+	h.next.until("the task has ended", func() bool {
+		a := h.next.srv.serveTask(&taskRequest{ID: "f00"})
+		return a.Task.State == cluster.TaskCancelled
+	})
+	if kept := h.next.srv.store.Texts(persistence.Moves); len(kept) != 1 {
+		t.Errorf("kept: %v", kept)
+	}
+	for _, q := range []*taskRequest{nil, {}, {ID: "x", To: "nobody", Slots: "5003"}, {ID: "x", To: strings.Repeat("a", 40), Slots: "16383"},
+		{ID: "x", To: strings.Repeat("a", 40), Slots: "7-3"}, {ID: "x", To: strings.Repeat("a", 40)}} {
+		if a := h.next.srv.serveTask(q); a.Error == "" {
+			t.Errorf("%+v is done", q)
+		}
+	}
+	if a := h.next.srv.serveTask(&taskRequest{ID: "unknown"}); a.Error != "" || a.Task.State != "" {
+		t.Errorf("%+v", a)
+	}
 }

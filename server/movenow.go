@@ -30,7 +30,7 @@ func (h host) MoveNow(ctx context.Context, to cluster.Destination) (err error) {
 	}
 	srv.abroad(func() {
 		var jobs []*moveJob
-		if jobs, err = srv.order([]cluster.Destination{to}); err == nil {
+		if jobs, err = srv.order([]cluster.Destination{to}, ""); err == nil {
 			err = srv.moved(ctx, jobs[0])
 		}
 	})

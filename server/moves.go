@@ -67,7 +67,7 @@ func (h host) MoveSlots(to []cluster.Destination) (err error) {
 	if h.srv.opts.Group == nil {
 		return errAlone
 	}
-	h.srv.abroad(func() { _, err = h.srv.order(to) })
+	h.srv.abroad(func() { _, err = h.srv.order(to, "") })
 	return err
 }
 
@@ -82,7 +82,10 @@ func (h host) OrderMove(ctx context.Context, from, to string, of *slots.Set) err
 }
 
 // orderMove has slots of this group moved to the one with an ID.
-func (srv *Server) orderMove(to string, of *slots.Set) error {
+func (srv *Server) orderMove(to string, of *slots.Set) error { return srv.orderTask(to, of, "") }
+
+// orderTask does the same for a task of that group, by its ID.
+func (srv *Server) orderTask(to string, of *slots.Set, task string) error {
 	m := host{srv}.Membership()
 	if m == nil {
 		return errAlone
@@ -94,7 +97,7 @@ func (srv *Server) orderMove(to string, of *slots.Set) error {
 	if s == nil || s.Leader < 0 {
 		return errMoveNowhere
 	}
-	_, err := srv.order([]cluster.Destination{{Shard: to, Node: s.Members[s.Leader].ID, Slots: of}})
+	_, err := srv.order([]cluster.Destination{{Shard: to, Node: s.Members[s.Leader].ID, Slots: of}}, task)
 	return err
 }
 
@@ -146,7 +149,7 @@ func (srv *Server) note(j *moveJob, change func(m *cluster.Move)) {
 // runMove moves the slots of a job, some at a time.
 func (srv *Server) runMove(j *moveJob) {
 	defer j.cancel(nil)
-	srv.note(j, func(m *cluster.Move) { m.State = cluster.MoveRuns })
+	srv.note(j, func(m *cluster.Move) { m.State, m.Started = cluster.MoveRuns, srv.clock.Now().UnixMilli() })
 	most, tries, pause := slotsAtOnce, 0, firstMovePause
 	for srv.skipMoved(j); j.left.Len() > 0; srv.skipMoved(j) {
 		some := firstSlots(j.left, most)
@@ -178,7 +181,7 @@ func (srv *Server) runMove(j *moveJob) {
 			})
 			return
 		}
-		srv.note(j, func(m *cluster.Move) { m.Message = err.Error() })
+		srv.note(j, func(m *cluster.Move) { m.Message, m.Retries = err.Error(), m.Retries+1 })
 		srv.rest(j.ctx, pause)
 		pause = min(2*pause, lastMovePause)
 	}

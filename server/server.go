@@ -57,6 +57,7 @@ type Server struct {
 	arrivals  arrivals
 	outages   outages
 	moves     moves
+	tasks     slotTasks
 	logs      [admin.LogKinds]callLog
 	latency   latency
 	hot       hotkeys.Watch

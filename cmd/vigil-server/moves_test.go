@@ -302,6 +302,40 @@ func TestSlotsMoveToANewGroupUnderLoad(t *testing.T) {
 	t.Logf("longest wait for an increment: %v", time.Duration(w.longest.Load()))
 }
 
+// The group that is to get slots asks for them; both ends show the task until it is completed, by the same ID.
+func TestMigrationIsAskedOfTheGroupThatGetsTheSlots(t *testing.T) {
+	s := newShards(t)
+	s.masters("0-8191", "8192-16383")
+	s.ok()
+	for line, want := range map[string]string{"CLUSTER MIGRATION IMPORT 0 9000": "ERR Slot 8192 is already one of this node", "CLUSTER MIGRATION IMPORT 3 1": "ERR start slot",
+		"CLUSTER MIGRATION IMPORT 1": "ERR", "CLUSTER MIGRATION STATUS ID": "ERR syntax", "CLUSTER MIGRATION STATUS": "ERR", "CLUSTER MIGRATION CANCEL NONE": "ERR syntax",
+		"CLUSTER MIGRATION IMPORT 1 1 1 2": "ERR Slot 1 specified multiple times", "CLUSTER MIGRATION STATUS ID unknown": "[]", "CLUSTER MIGRATION CANCEL ALL": "0"} {
+		if got := s.call(1, line); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	w := count(t, 2, s.base, s.base+1)
+	w.progress(300)
+	id := s.call(1, "CLUSTER MIGRATION IMPORT 0 99 200 299")
+	if len(id) != 40 {
+		t.Fatalf("the ID is %q", id)
+	}
+	for i, operation := range []string{"migrate", "import"} {
+		s.until(i, "CLUSTER MIGRATION STATUS ID "+id, "state completed")
+		_, ids := s.owners(i)
+		want := fmt.Sprintf("id %s slots 0-99 200-299 source %s dest %s operation %s state completed last_error  retries 0 ", id, ids[s.address(0)], ids[s.address(1)], operation)
+		if got := s.call(i, "CLUSTER MIGRATION STATUS ALL"); !strings.Contains(got, want) {
+			t.Errorf("server %d: %s\nwant %s", i, got, want)
+		}
+	}
+	w.progress(300)
+	w.check(s)
+	s.agree(2, 2*counterKeys)
+	if n := w.errors.Load(); n > 0 {
+		t.Errorf("%d calls failed", n)
+	}
+}
+
 // A new group gets its share by one command, and gives it back by another one, while clients write: no slot moves that
 // need not.
 func TestRebalanceMovesTheShareOfTheNewGroup(t *testing.T) {

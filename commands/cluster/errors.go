@@ -32,6 +32,7 @@ const (
 	errSlotLimit       = commands.WireError("ERR Limit has to lie in between 1 and 16384 (maximum number of slots).")
 	errSlotFilters     = commands.WireError("ERR Multiple filters of the same type are disallowed.")
 	errSlotStats       = commands.WireError("ERR unknown subcommand or wrong number of arguments for 'slot-stats'. Try CLUSTER HELP.")
+	errNoTask          = commands.WireError("ERR A task has an ID that is not empty")
 	errFlushSlots      = commands.WireError("ERR DB must be empty to perform CLUSTER FLUSHSLOTS.")
 )
 
@@ -53,6 +54,18 @@ func errSlotFree(slot int) error { return commands.Errorf("ERR Slot %d is alread
 
 func errSlotNotOwn(slot int) error {
 	return commands.Errorf("ERR Slot %d is not one of this node", slot)
+}
+
+func errSlotOwned(slot int) error {
+	return commands.Errorf("ERR Slot %d is already one of this node", slot)
+}
+
+func errSlotOfOther(slot int) error {
+	return commands.Errorf("ERR Slot %d is not one of the node that has the first slot: a task moves slots of one node", slot)
+}
+
+func errSlotOfNone(slot int) error {
+	return commands.Errorf("ERR Slot %d is not one of any node", slot)
 }
 
 func errSlotNotOwned(slot int) error {

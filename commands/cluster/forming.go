@@ -23,6 +23,12 @@ type Changes interface {
 	DropSlots(ctx context.Context, drop *slots.Set) error
 }
 
+// Moves are moves of slots, as the group that has them or the one that gets them is asked for.
+type Moves interface {
+	Mover
+	Importer
+}
+
 // Mover is a server that leads its group and moves slots of it with their keys to others.
 type Mover interface {
 	// MoveSlots has slots moved, soon after it has returned: the group of this server has agreed by then that they are to be.
@@ -40,6 +46,13 @@ type Mover interface {
 // change has a cluster change, and replies when that is done. A transaction and a script, which hold locks,
 // cannot wait.
 func change(c *commands.Ctx, do func(ctx context.Context, to Node) error) error {
+	return arrange(c, func(ctx context.Context, to Node) (func(*commands.Reply), error) {
+		return (*commands.Reply).OK, do(ctx, to)
+	})
+}
+
+// arrange does the same, with another reply.
+func arrange(c *commands.Ctx, do func(ctx context.Context, to Node) (func(*commands.Reply), error)) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -51,11 +64,11 @@ func change(c *commands.Ctx, do func(ctx context.Context, to Node) error) error 
 	}
 	to := c.Host.(Node)
 	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
-		err := do(ctx, to)
+		reply, err := do(ctx, to)
 		if _, ours := commands.Text(err); err != nil && !ours {
 			err = commands.Errorf("ERR %s", err.Error())
 		}
-		return (*commands.Reply).OK, err
+		return reply, err
 	})
 }
 

@@ -15,7 +15,7 @@ type Node interface {
 	Keys
 	Changes
 	Membership
-	Mover
+	Moves
 }
 
 // Keys finds keys by their slots.

@@ -30,10 +30,13 @@ const (
 // Move is slots on their way to another group with their keys, as the leader that sends them tells of it.
 type Move struct {
 	Name string
+	Task string // its ID if the other group has asked for the slots, see Task; else ""
 	Destination
 	State            MoveState
 	Message          string // why it has failed, or is tried again
+	Retries          int    // how often it was begun again
 	Created, Updated int64  // in ms of Unix time
+	Started          int64  // the same; 0: it waits
 	Slots, Moved     int
 	Keys, Bytes      int64         // that were sent, with those that were sent again
 	LongestFreeze    time.Duration // for which writes of slots waited
@@ -72,21 +75,8 @@ func destination(c *commands.Ctx, m *commands.Membership, taken *slots.Set) (d D
 		c.Args.Syntax()
 		return d, c.Args.Err()
 	}
-	d.Slots = new(slots.Set)
-	for more := true; more && c.Args.Err() == nil; more = c.Args.More() && !c.Args.Is("NODE") {
-		r := slots.Range{First: slotArg(c), Last: slotArg(c)}
-		if err := c.Args.Err(); err != nil {
-			return d, err
-		}
-		if r.First > r.Last {
-			return d, errSlotOrder(r)
-		}
-		for slot := r.First; slot <= r.Last; slot++ {
-			if d.Slots.Has(slot) || taken.Has(slot) {
-				return d, errSlotTwice(slot)
-			}
-		}
-		d.Slots.Add(r)
+	if d.Slots, err = ranges(c, taken, func() bool { return c.Args.Is("NODE") }); err != nil {
+		return d, err
 	}
 	id := c.Args.Bytes()
 	if err := c.Args.Err(); err != nil {
@@ -103,6 +93,27 @@ func destination(c *commands.Ctx, m *commands.Membership, taken *slots.Set) (d D
 	}
 	d.Shard, d.Node = to.shard.ID, to.ID
 	return d, nil
+}
+
+// ranges reads "first last [first last ...]" until an argument is another one. None of the slots may be taken.
+func ranges(c *commands.Ctx, taken *slots.Set, ends func() bool) (*slots.Set, error) {
+	of := new(slots.Set)
+	for more := true; more && c.Args.Err() == nil; more = c.Args.More() && !ends() {
+		r := slots.Range{First: slotArg(c), Last: slotArg(c)}
+		if err := c.Args.Err(); err != nil {
+			return nil, err
+		}
+		if r.First > r.Last {
+			return nil, errSlotOrder(r)
+		}
+		for slot := r.First; slot <= r.Last; slot++ {
+			if of.Has(slot) || taken.Has(slot) {
+				return nil, errSlotTwice(slot)
+			}
+		}
+		of.Add(r)
+	}
+	return of, c.Args.Err()
 }
 
 // cancelMigrations ends what MIGRATESLOTS has begun.
