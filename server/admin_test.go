@@ -101,7 +101,7 @@ func TestInfoOfManySectionsHasEachOnce(t *testing.T) {
 	r := newRig(t)
 	c := newScriptClient(t, r.srv)
 	for call, want := range map[string]int{
-		"INFO": 12, "INFO default": 12, "INFO all": 14, "INFO everything": 14, "INFO threads": 1,
+		"INFO": 12, "INFO default": 12, "INFO all": 15, "INFO everything": 15, "INFO threads": 1,
 		"INFO server SERVER": 1, "INFO default commandstats": 13, "INFO nosuch": 0, "INFO latencystats cpu": 2,
 	} {
 		text := c.call(t, call).text

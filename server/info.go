@@ -21,14 +21,15 @@ type infoSection struct {
 
 // title is the name as its heading has it.
 func (s *infoSection) title() string {
-	if s.name == "cpu" {
-		return "CPU"
+	if s.name == "cpu" || s.name == "tls" {
+		return strings.ToUpper(s.name)
 	}
 	return strings.ToUpper(s.name[:1]) + s.name[1:]
 }
 
 var infoSections = []infoSection{
 	{name: "server", usual: true, write: infoServer},
+	{name: "tls", write: infoTLS},
 	{name: "clients", usual: true, write: infoClients},
 	{name: "memory", usual: true, write: infoMemory},
 	{name: "persistence", usual: true, write: infoPersistence},

@@ -19,6 +19,7 @@ import (
 type secure struct {
 	handshakes *transport.Handshakes
 	config     atomic.Pointer[tls.Config] // of new connections; nil without tls-port
+	shown      atomic.Pointer[shownCerts] // the certificates of config; nil without
 
 	mu sync.Mutex
 	// undo is what a change replaced, for the case that another hook refuses it;
@@ -26,6 +27,7 @@ type secure struct {
 	undo struct {
 		settings *conf.Settings
 		config   *tls.Config
+		shown    *shownCerts
 	}
 }
 
@@ -63,8 +65,18 @@ func (srv *Server) openTLS() error {
 	if err != nil {
 		return fmt.Errorf("failed to configure TLS: %w", err)
 	}
-	srv.secure.config.Store(c)
+	srv.secure.use(c, srv.settings().conf)
 	return nil
+}
+
+// use has new connections use a configuration, which was read for some settings.
+func (k *secure) use(c *tls.Config, set *conf.Settings) {
+	k.config.Store(c)
+	if c == nil {
+		k.shown.Store(nil)
+		return
+	}
+	k.shown.Store(showCerts(set))
 }
 
 // changeTLS is the hook of CONFIG SET. Clients that are connected keep what they
@@ -75,6 +87,7 @@ func (srv *Server) changeTLS(_, new *conf.Settings) error {
 	defer k.mu.Unlock()
 	if k.undo.settings == new {
 		k.config.Store(k.undo.config)
+		k.shown.Store(k.undo.shown)
 		return nil
 	}
 	c, err := srv.tlsConfig(new)
@@ -83,8 +96,8 @@ func (srv *Server) changeTLS(_, new *conf.Settings) error {
 		//lint:ignore ST1005 the text is Redis's
 		return fmt.Errorf("Unable to update TLS configuration: %w", err)
 	}
-	k.undo.settings, k.undo.config = srv.settings().conf, k.config.Load()
-	k.config.Store(c)
+	k.undo.settings, k.undo.config, k.undo.shown = srv.settings().conf, k.config.Load(), k.shown.Load()
+	k.use(c, new)
 	return nil
 }
 
@@ -98,7 +111,7 @@ func (srv *Server) ReloadTLS() error {
 	if err != nil {
 		return fmt.Errorf("TLS is not changed: %w", err)
 	}
-	k.config.Store(c)
+	k.use(c, srv.config.Settings())
 	return nil
 }
 

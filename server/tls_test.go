@@ -127,6 +127,17 @@ func TestCertificatesAreReplacedAtRunTime(t *testing.T) {
 		return nc.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 	}
 	first := serial()
+	shows := func(serial int64, more string) {
+		t.Helper()
+		text := fmt.Sprintf("%X", serial)
+		if len(text)%2 == 1 {
+			text = "0" + text
+		}
+		if got := stays.do("INFO", "tls"); !strings.Contains(got, "tls_server_cert_serial:"+text+`\r\n`) || !strings.Contains(got, more) {
+			t.Errorf("INFO tls: %s, want serial %s and %q", got, text, more)
+		}
+	}
+	shows(first, `tls_client_cert_serial:none\r\ntls_client_cert_expires_in_seconds:0\r\n`)
 	a.make("server", nil) // as a renewal does
 	if got := serial(); got != first {
 		t.Errorf("new files are used without being asked: %d", got)
@@ -135,6 +146,7 @@ func TestCertificatesAreReplacedAtRunTime(t *testing.T) {
 	if got := serial(); got != first+1 {
 		t.Errorf("certificate %d, want %d", got, first+1)
 	}
+	shows(first+1, "")
 	a.make("server", nil)
 	if err := r.srv.ReloadTLS(); err != nil || serial() != first+2 {
 		t.Errorf("reload: %v, certificate %d, want %d", err, serial(), first+2)
@@ -154,6 +166,7 @@ func TestCertificatesAreReplacedAtRunTime(t *testing.T) {
 	if got := stays.do("CONFIG", "SET", "tls-cert-file", a.path("next.crt"), "tls-key-file", a.path("next.key"), "bind", "192.0.2.1"); !strings.HasPrefix(got, "(error)") || fmt.Sprint(serial()) != before {
 		t.Errorf("a change that was refused later: %s, certificate %d, want %s", got, serial(), before)
 	}
+	shows(first+2, "") // and not what was refused
 	stays.want("PING", "PONG")
 }
 
