@@ -7,7 +7,7 @@ const (
 	Version = "0.2.0"
 	// RedisVersion is the version of Redis whose commands and replies vigil
 	// follows. Clients choose their features by it.
-	RedisVersion = "8.2.0"
+	RedisVersion = "8.8.0"
 )
 
 // VersionNumber is a version with a byte for each of its three parts: 0x080200 for "8.2.0"; 0 for what
