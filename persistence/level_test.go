@@ -25,8 +25,8 @@ func (w wary) Reads(_ grouplog.Membership, newest uint64) error {
 // What came with a level may be recorded by a group that has it, and by a store that is alone.
 func TestRequireAsksForTheLevelOfTheGroup(t *testing.T) {
 	alone := openMemory(t, Options{})
-	if got := alone.Level(); got != NewestLevel {
-		t.Errorf("a store that is alone has level %d, want %d", got, NewestLevel)
+	if got := alone.Level(); got != NewestLevel() {
+		t.Errorf("a store that is alone has level %d, want %d", got, NewestLevel())
 	}
 	s := openMemory(t, Options{Replicator: wary{}, NewestLevel: 9})
 	if got := s.Member().NewestLevel(); got != 9 {
@@ -48,11 +48,11 @@ func TestRequireAsksForTheLevelOfTheGroup(t *testing.T) {
 
 // A store of a level that it does not know is not read.
 func TestStoreOfANewerLevelIsNotOpened(t *testing.T) {
-	_, err := Open(Options{InMemory: true, Replicator: wary{level: NewestLevel + 1}})
+	_, err := Open(Options{InMemory: true, Replicator: wary{level: NewestLevel() + 1}})
 	if !errors.Is(err, errWary) {
 		t.Errorf("Open: %v", err)
 	}
-	s := openMemory(t, Options{Replicator: wary{level: NewestLevel}})
+	s := openMemory(t, Options{Replicator: wary{level: NewestLevel()}})
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -60,7 +60,7 @@ func TestStoreOfANewerLevelIsNotOpened(t *testing.T) {
 
 // Each level says what it adds, and there are no others.
 func TestLevelsSayWhatTheyAdd(t *testing.T) {
-	for level := uint64(LevelUntold); level <= NewestLevel; level++ {
+	for level := uint64(LevelUntold); level <= NewestLevel(); level++ {
 		if WhatLevelAdds(level) == "" {
 			t.Errorf("level %d adds nothing", level)
 		}

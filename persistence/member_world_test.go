@@ -101,7 +101,7 @@ func (n *node) open() {
 		}
 	}
 	n.s = openMemory(n.w, o)
-	n.s.Member().SetLevel(NewestLevel)
+	n.s.Member().SetLevel(NewestLevel())
 	n.heed()
 	stageParts(n.s)
 }

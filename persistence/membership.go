@@ -78,7 +78,7 @@ func (s *Store) join() {
 	}
 	newest := s.opts.NewestLevel
 	if newest == 0 {
-		newest = NewestLevel
+		newest = NewestLevel()
 	}
 	s.member = member.New(member.Config{
 		Host: memberHost{s}, Log: operatorLog{s}, Replicator: s.opts.Replicator, Newest: newest,

@@ -145,7 +145,7 @@ type Options struct {
 	// what it needs itself; 0 means 256 MiB.
 	Tail int64
 
-	// NewestLevel is the newest level that the member knows; 0 means NewestLevel. Tests have
+	// NewestLevel is the newest level that the member knows; 0 means [NewestLevel]. Tests have
 	// members of older and newer versions.
 	NewestLevel uint64
 

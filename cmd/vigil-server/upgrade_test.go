@@ -32,7 +32,7 @@ func older(t *testing.T) string {
 
 var buildOlder = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(filepath.Dir(binary), "vigil-server-older") // which TestMain removes
-	if out, err := exec.Command("go", "build", "-tags", "previouslevel", "-o", path, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags", "-X github.com/vigildb/vigil/persistence.previous=yes", "-o", path, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return path, nil
@@ -40,7 +40,7 @@ var buildOlder = sync.OnceValues(func() (string, error) {
 
 // level is a text about the newest level, and the one before it.
 func level(format string) string {
-	return strings.NewReplacer("NEW", fmt.Sprint(persistence.NewestLevel), "OLD", fmt.Sprint(persistence.NewestLevel-1)).Replace(format)
+	return strings.NewReplacer("NEW", fmt.Sprint(persistence.NewestLevel()), "OLD", fmt.Sprint(persistence.NewestLevel()-1)).Replace(format)
 }
 
 // status waits until STATUS of a server has a text so often.
