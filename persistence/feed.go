@@ -2,60 +2,21 @@ package persistence
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"sync"
 
-	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/journal"
-	"github.com/vigildb/vigil/persistence/keyspace"
-	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
-	"github.com/vigildb/vigil/structures/types"
 )
 
-// A feed has what is recorded as commands of Redis, for servers that follow this one (ADR 0099). Which type an operation belongs to,
-// and what some of them did, only the value knows. So the operations of types become commands where they move into a record, by
-// their value and with its lock; the others when the record is complete. Without a feed all that costs is to look whether there is one.
-
-// Feed takes what is recorded. It is called with locks of shards, and must not wait.
-type Feed interface {
-	// Record takes a record. They come in the order of their numbers, without gaps, some of them without commands.
-	Record(lsn uint64, t Told)
-	// Lost is called once, and nothing behind it, when something happened that commands cannot tell.
-	Lost(why string)
-}
-
-// Told is a record as commands.
-type Told struct {
-	Commands []byte // valid during the call
-	Count    int    // of commands
-	First    int    // database that has to be selected before them, -1 if none has to
-	Last     int    // database that is selected behind them, unless First is -1
-}
-
-// FeedOptions say what a feed is to have.
-type FeedOptions struct {
-	Modules bool // values of the types of RedisBloom and RedisJSON, whole after each change. Else such keys are missing
-}
-
-// longestTold is how long a value may be that is told as one argument, as with Redis.
-const longestTold = 512 << 20
-
-var errUntold = errors.New("no commands for it")
-
-// feeder tells records to a feed.
-type feeder struct {
-	o  FeedOptions
-	to Feed
-
-	// db is the logical database of each physical one, by what was told, and phys the other way round. It changes with all shards
-	// locked, and is read with any.
-	db   map[uint32]int
-	phys []uint32
-
-	mu sync.Mutex // the order of records in the journal is that of calls of to
-}
+// What is recorded, as commands; see package feed.
+type (
+	// Feed takes what is recorded.
+	Feed = feed.Receiver
+	// Told is a record as commands.
+	Told = feed.Told
+	// FeedOptions say what a feed is to have.
+	FeedOptions = feed.Options
+)
 
 // StartFeed gives a feed all later records, and returns the number of the last one before. It locks all shards for a moment. There is
 // one feed at a time, and none in a group.
@@ -64,53 +25,26 @@ func (s *Store) StartFeed(to Feed, o FeedOptions) (uint64, error) {
 		return 0, ErrMember
 	}
 	defer s.keyspace.LockAll()()
-	f := &feeder{o: o, to: to}
-	f.learn(s.mapping.Phys)
-	if !s.feeder.CompareAndSwap(nil, f) {
+	if !s.feed.Start(to, o, s.mapping.Phys) {
 		return 0, errors.New("persistence: there is a feed")
 	}
 	return s.journal.Newest(), nil
 }
 
 // StopFeed ends the feed, to which calls that are under way may still give records.
-func (s *Store) StopFeed() { s.feeder.Store(nil) }
-
-// loseFeed ends the feed because of something that cannot be told.
-func (s *Store) loseFeed(why string) {
-	if f := s.feeder.Load(); f != nil {
-		s.loseFeedOf(f, why)
-	}
-}
-
-func (s *Store) loseFeedOf(f *feeder, why string) {
-	if s.feeder.CompareAndSwap(f, nil) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.to.Lost(why)
-	}
-}
-
-func (f *feeder) learn(phys []uint32) {
-	f.phys = slices.Clone(phys)
-	f.db = make(map[uint32]int, len(phys))
-	for db, p := range phys {
-		f.db[p] = db
-	}
-}
+func (s *Store) StopFeed() { s.feed.Stop() }
 
 // append adds a record to the journal, and tells it. told may be nil if the record has no operations of types.
-func (s *Store) append(rec []byte, flags byte, told *telling) uint64 {
-	f := s.feeder.Load()
-	if f == nil {
+func (s *Store) append(rec []byte, flags byte, told *feed.Telling) uint64 {
+	if !s.feed.Active() {
 		return s.journal.Append(rec, flags)
 	}
-	return s.feed(f, rec, told, func() uint64 { return s.journal.Append(rec, flags) })
+	return s.feed.Record(rec, told, func() uint64 { return s.journal.Append(rec, flags) })
 }
 
 // appendBig is append for a record that refers to bytes.
-func (s *Store) appendBig(rec []byte, refs []journal.Reference, loan *text.Loan, flags byte, told *telling) uint64 {
-	f := s.feeder.Load()
-	if f == nil {
+func (s *Store) appendBig(rec []byte, refs []journal.Reference, loan *text.Loan, flags byte, told *feed.Telling) uint64 {
+	if !s.feed.Active() {
 		return s.journal.AppendBig(rec, refs, loan, flags)
 	}
 	var whole []byte
@@ -120,326 +54,5 @@ func (s *Store) appendBig(rec []byte, refs []journal.Reference, loan *text.Loan,
 		done = r.At
 	}
 	whole = append(whole, rec[done:]...)
-	return s.feed(f, whole, told, func() uint64 { return s.journal.AppendBig(rec, refs, loan, flags) })
-}
-
-func (s *Store) feed(f *feeder, rec []byte, told *telling, record func() uint64) uint64 {
-	t := teller{s: s, f: f, first: -1}
-	if told == nil {
-		told = new(telling)
-	}
-	t.c, t.runs, t.bytes = told.whole, told.runs, told.commands.Encoded()
-	defer told.reset()
-	err := t.record(rec)
-	told.whole = t.c
-	if err != nil {
-		s.loseFeedOf(f, err.Error())
-		return record()
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	lsn := record()
-	f.to.Record(lsn, Told{Commands: t.c.Encoded(), Count: t.c.Count(), First: t.first, Last: t.last})
-	return lsn
-}
-
-// tellable is a value that knows commands for what its methods have recorded. One that does not is told whole.
-type tellable interface {
-	// Tell appends commands that do to a value at key, which is as this one was before, what recorded operations have just done to
-	// this one. It returns false if there are none for that.
-	Tell(c *structures.Commands, key, ops []byte) bool
-}
-
-// wholeTellable is a value that has more to tell than its payload in the oldest form.
-type wholeTellable interface {
-	// TellWhole appends commands that make the value anew. It returns false if it cannot be read.
-	TellWhole(c *structures.Commands, key []byte) bool
-}
-
-// telling is what operations of types did, as commands, in the order of a record: a run for each time that such operations
-// moved into it.
-type telling struct {
-	runs     []toldRun
-	commands structures.Commands
-	whole    structures.Commands // of the record; here, so that their memory is used again
-}
-
-type toldRun struct {
-	size    int  // bytes in the record
-	bytes   int  // of commands
-	count   int  // of commands
-	fresh   bool // the record makes the value just before, which is empty: the commands do, too
-	emptied bool // nothing is left of the value, which Redis deletes then
-	untold  bool
-}
-
-// reset forgets everything.
-func (t *telling) reset() {
-	t.runs = t.runs[:0]
-	t.commands.Reset(maxKeptRecord)
-	t.whole.Reset(maxKeptRecord)
-}
-
-// add tells operations that were just done to the value of an object.
-func (t *telling) add(f *feeder, o *keyspace.Object, ops []byte, fresh bool) {
-	bytes, count := len(t.commands.Encoded()), t.commands.Count()
-	r := toldRun{size: len(ops), fresh: fresh}
-	v, ok := o.Value.(tellable)
-	switch {
-	case len(ops) == 0 && fresh:
-		return // the operation that makes the value says everything
-	case ok && v.Tell(&t.commands, o.Key, ops):
-		r.emptied = o.Value.Empty()
-	default:
-		t.commands.Cut(bytes, count)
-		r.fresh = false
-		r.untold = f.whole(&t.commands, o.Key, o.Value, o.Expire) != nil
-	}
-	r.bytes, r.count = len(t.commands.Encoded())-bytes, t.commands.Count()-count
-	t.runs = append(t.runs, r)
-}
-
-// whole tells a value that is at key from now on.
-func (f *feeder) whole(c *structures.Commands, key []byte, v structures.Value, expire int64) error {
-	if w, ok := v.(wholeTellable); ok {
-		if !w.TellWhole(c, key) {
-			return keyspace.ErrTorn
-		}
-		tellExpiry(c, key, expire)
-		return nil
-	}
-	if str, ok := v.(*text.String); ok {
-		tellSet(c, key, str.Bytes(), expire)
-		return nil
-	}
-	t := types.Of(v.Kind())
-	if t == nil || t.Dump == nil || v.Kind() >= structures.KindBloom && !f.o.Modules {
-		c.Of("UNLINK", key) // at a replica that is DEL, which stands for keys that are gone: consumers tell them apart
-		return nil
-	}
-	payload, err := t.Dump(nil, v)
-	if err != nil {
-		return err
-	}
-	if len(payload) > longestTold {
-		return fmt.Errorf("value of %d bytes: %w", len(payload), errUntold)
-	}
-	c.Command("RESTORE", 6)
-	c.Bytes(key)
-	c.Int(expire)
-	c.Bytes(payload)
-	c.String("REPLACE")
-	c.String("ABSTTL")
-	return nil
-}
-
-func tellSet(c *structures.Commands, key, value []byte, expire int64) {
-	if expire == 0 {
-		c.Of("SET", key, value)
-		return
-	}
-	c.Command("SET", 5)
-	c.Bytes(key)
-	c.Bytes(value)
-	c.String("PXAT")
-	c.Int(expire)
-}
-
-func tellExpiry(c *structures.Commands, key []byte, expire int64) {
-	if expire != 0 {
-		c.Command("PEXPIREAT", 3)
-		c.Bytes(key)
-		c.Int(expire)
-	}
-}
-
-// teller makes one record commands.
-type teller struct {
-	s *Store
-	f *feeder
-	c structures.Commands
-
-	runs  []toldRun // not told yet
-	bytes []byte    // their commands
-
-	first, last int // databases, as in Told
-	db          int // that of key
-	key         []byte
-	gone        bool // the database is that of no number any more
-	emptied     bool // the operation before has left nothing of the value
-}
-
-// record tells a record.
-func (t *teller) record(rec []byte) error {
-	var args structures.Args
-	for len(rec) > 0 {
-		op := rec[0]
-		if op >= structures.FirstOp {
-			n, err := t.run()
-			if err != nil {
-				return err
-			}
-			if n > len(rec) {
-				return fmt.Errorf("run of %d bytes: %w", n, ErrCorrupt)
-			}
-			rec = rec[n:]
-			continue
-		}
-		op, rest, err := args.Next(rec)
-		if err == nil {
-			err = t.operation(op, &args, rest)
-		}
-		if err != nil {
-			return fmt.Errorf("operation %d: %w", op, err)
-		}
-		rec = rest
-	}
-	return nil
-}
-
-// run tells the operations of a type that follow, and returns how long they are.
-func (t *teller) run() (size int, err error) {
-	if len(t.runs) == 0 {
-		return 0, fmt.Errorf("operations of a type: %w", errUntold)
-	}
-	r := t.runs[0]
-	commands := t.bytes[:r.bytes]
-	t.runs, t.bytes = t.runs[1:], t.bytes[r.bytes:]
-	if r.untold {
-		return 0, fmt.Errorf("value at a key of %d bytes: %w", len(t.key), errUntold)
-	}
-	if !t.gone && r.count > 0 {
-		t.use(t.db)
-		t.c.Append(commands, r.count)
-	}
-	t.emptied = r.emptied
-	return r.size, nil
-}
-
-// use selects a database.
-func (t *teller) use(db int) {
-	switch {
-	case t.first < 0:
-		t.first = db
-	case t.last != db:
-		t.c.Command("SELECT", 2)
-		t.c.Int(int64(db))
-	}
-	t.last = db
-}
-
-// operation tells an operation that is of no type. rest follows it.
-func (t *teller) operation(op byte, args *structures.Args, rest []byte) error {
-	emptied := t.emptied
-	t.emptied = false
-	switch op {
-	case format.OpKey:
-		db, known := t.f.db[uint32(args.Uint())]
-		t.db, t.gone, t.key = db, !known, args.Bytes()
-		return args.Done()
-	case format.OpMapping:
-		return t.mapping(args)
-	case format.OpLibrary:
-		return t.library(args)
-	case format.OpUser, format.OpConfiguration, format.OpMove, format.OpReplicated, format.OpBless:
-		return nil
-	}
-	if t.gone || op == format.OpDelete && emptied {
-		return nil
-	}
-	created := op == format.OpRestore && len(t.runs) > 0 && t.runs[0].fresh && len(rest) > 0 && rest[0] >= structures.FirstOp
-	if created {
-		return nil
-	}
-	t.use(t.db)
-	return t.keyed(op, args)
-}
-
-// keyed tells an operation on the key at hand.
-func (t *teller) keyed(op byte, args *structures.Args) error {
-	switch op {
-	case format.OpSet:
-		value, expire := args.Bytes(), int64(0)
-		if args.Left() > 0 {
-			expire = args.Int()
-		}
-		tellSet(&t.c, t.key, value, expire)
-	case format.OpPatch:
-		off := args.Uint()
-		text.TellPatch(&t.c, t.key, off, args.Bytes())
-	case format.OpDelete:
-		t.c.Of("DEL", t.key)
-	case format.OpExpireAt:
-		t.c.Command("PEXPIREAT", 3)
-		t.c.Bytes(t.key)
-		t.c.Int(args.Int())
-	case format.OpPersist:
-		t.c.Of("PERSIST", t.key)
-	case format.OpRestore:
-		return t.restore(args)
-	default:
-		return errUntold
-	}
-	return args.Done()
-}
-
-// restore tells a value that the record has whole.
-func (t *teller) restore(args *structures.Args) error {
-	kind, expire, head := structures.Kind(args.Uint()), args.Int(), args.Bytes()
-	v, err := t.s.decode(kind, head)
-	for err == nil && args.Left() >= 2 {
-		id, page := args.Uint(), args.Bytes()
-		err = v.SetPage(id, page)
-	}
-	if err = errors.Join(err, args.Done()); err == nil {
-		err = format.Complete(v)
-	}
-	if err != nil {
-		return err
-	}
-	if v.Empty() {
-		t.c.Of("DEL", t.key)
-		return nil
-	}
-	return t.f.whole(&t.c, t.key, v, expire)
-}
-
-// mapping tells which databases were flushed and exchanged. All shards are locked.
-func (t *teller) mapping(args *structures.Args) error {
-	_, phys, err := format.DecodeMapping(args)
-	if err != nil || len(phys) != len(t.f.phys) {
-		return errors.Join(errUntold, err)
-	}
-	now := t.f.phys
-	for db, p := range phys {
-		if now[db] == p {
-			continue
-		}
-		if other := slices.Index(now, p); other >= 0 {
-			t.c.Command("SWAPDB", 3)
-			t.c.Int(int64(db))
-			t.c.Int(int64(other))
-			now[db], now[other] = now[other], now[db]
-			continue
-		}
-		t.use(db)
-		t.c.Add("FLUSHDB")
-		now[db] = p
-	}
-	t.f.learn(phys)
-	return nil
-}
-
-// library tells a change of the libraries of functions.
-func (t *teller) library(args *structures.Args) error {
-	switch args.Left() {
-	case 0:
-		t.c.Add("FUNCTION", "FLUSH")
-	case 1:
-		t.c.Add("FUNCTION", "DELETE", string(args.Bytes()))
-	default:
-		args.Bytes()
-		t.c.Add("FUNCTION", "LOAD", "REPLACE", string(args.Bytes()))
-	}
-	return args.Done()
+	return s.feed.Record(whole, told, func() uint64 { return s.journal.AppendBig(rec, refs, loan, flags) })
 }

@@ -102,7 +102,7 @@ func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 		}
 	}
 	if some {
-		s.loseFeed("databases were imported")
+		s.feed.Lose("databases were imported")
 		tx.remap()
 		s.warmer.restart()
 	}

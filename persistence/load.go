@@ -33,6 +33,7 @@ func Start(o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{opts: o, replayAllowance: newAllowance(o.bound())}
 	s.keyspace.Init(&s.keys.Values, o.RecentBytes)
+	s.feed.Keys = &s.keys.Values
 	s.reserve.Init(o.FS, o.Dir, o.Reserve, operatorLog{s})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.passes, s.stopPasses = context.WithCancel(s.ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/expiry"
+	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
@@ -72,7 +73,7 @@ type Store struct {
 	syncTime   meanTime
 	member     *member.Member // nil if the store is alone
 	tracker    atomic.Pointer[Tracker]
-	feeder     atomic.Pointer[feeder] // nil without a feed
+	feed       feed.Feed
 	purger     purge.Purger
 	intake     atomic.Bool // one is under way
 	following  atomic.Bool // a master decides what expires

@@ -3,6 +3,7 @@ package persistence
 import (
 	"time"
 
+	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
@@ -16,12 +17,11 @@ func (h sweepHost) Table(shard, db int) *keyspace.Table { return h.s.table(shard
 
 // Journal implements sweep.Host.
 func (h sweepHost) Journal(rec []byte, o *keyspace.Object, changed []byte) uint64 {
-	f := h.s.feeder.Load()
-	if f == nil || o == nil {
+	if o == nil || !h.s.feed.Active() {
 		return h.s.append(rec, 0, nil)
 	}
-	var told telling
-	told.add(f, o, changed, false)
+	var told feed.Telling
+	told.Add(&h.s.feed, o, changed, false)
 	return h.s.append(rec, 0, &told)
 }
 

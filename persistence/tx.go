@@ -3,6 +3,7 @@ package persistence
 import (
 	"math"
 
+	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/writeback"
@@ -43,7 +44,7 @@ type Tx struct {
 	lastFound int       // in expected
 
 	rec      structures.Change // the record under construction
-	told     telling           // what rec says of values, as commands
+	told     feed.Telling      // what rec says of values, as commands
 	changed  bool              // rec holds more than expiries
 	big      []bigSet          // what rec says of big values
 	referred int               // bytes of these that are not in rec

@@ -159,8 +159,8 @@ func (tx *Tx) settle(e *keyspace.Edit) (removed bool) {
 		return true
 	}
 	tx.about(e.Table, o.Key)
-	if f := tx.s.feeder.Load(); f != nil {
-		tx.told.add(f, o, e.Change.Encoded(), e.Fresh)
+	if tx.s.feed.Active() {
+		tx.told.Add(&tx.s.feed, o, e.Change.Encoded(), e.Fresh)
 	}
 	if e.Fresh {
 		tx.rec.Append(e.Created.Encoded())
