@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -103,6 +105,36 @@ func TestMasterHandsOverAndTakesBack(t *testing.T) {
 	wantReply(t, ca, "SET k x", "OK")
 	if role := ca.do(t, "ROLE"); !strings.HasPrefix(role, "[master ") {
 		t.Errorf("ROLE: %s", role)
+	}
+	// By force it gets it all the same, when the time is over and it can be reached: both have the same data then, which is that of the new master.
+	wantReply(t, ca, "FAILOVER TO 127.0.0.1 "+portB+" TIMEOUT 50 FORCE", "OK")
+	awaitInfo(t, a, "role:slave", "master_failover_state:failover-in-progress")
+	if got := ca.do(t, "SET k lost"); !strings.HasPrefix(got, "READONLY ") {
+		t.Errorf("a write amid a forced hand-over: %s", got)
+	}
+	b.signal(t, syscall.SIGCONT)
+	awaitInfo(t, a, "role:slave", "master_link_status:up", "master_failover_state:no-failover")
+	awaitInfo(t, b, "role:master", "state=online")
+	wantReply(t, cb, "SET k new", "OK")
+	wantReply(t, cb, "WAIT 1 20000", "1")
+	for _, key := range []string{"k", "n"} {
+		if got, want := ca.do(t, "GET "+key), cb.do(t, "GET "+key); got != want {
+			t.Errorf("%s is %s at the former master, %s at the new one", key, got, want)
+		}
+	}
+}
+
+// awaitInfo waits until INFO replication of a server has some texts.
+func awaitInfo(t *testing.T, p *process, texts ...string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; {
+		info := dial(t, p).do(t, "INFO replication")
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(info, text) }) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%q is not there within 30 s: %s\n%s", texts, info, p.out)
+		}
 	}
 }
 
