@@ -97,9 +97,7 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 	switch {
 	case flags&commands.Write == 0:
 		return nil
-	case s.srv.readOnly():
-		return commands.ErrReadOnlyReplica
-	case s.frees(cmd):
+	case s.frees(cmd) && !s.srv.readOnly():
 		return cmp.Or(refused(s.srv.store.DeleteError()), s.srv.lonely())
 	}
 	return s.srv.unwritable()

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -48,47 +49,52 @@ type names struct {
 	added      uint64 // names ever
 	duplicates uint64 // how often a known name was given again
 	producers  map[string]*producer
+	last       *producer // that was looked for last, nil for none
 	count      int
 	pages      []*namePage // in the order in which names were given
 	next       uint64      // number of the next page
 	promised   uint64      // names that the head declares
 }
 
-// producer is what is remembered of one producer, at least one name.
-type producer struct {
-	name    string
-	entries map[string]*name
-	order   []*name
-}
-
-// name is one that is remembered.
-type name struct {
-	text     string
-	producer *producer
-	page     *namePage
-	id       ID
-	time     int64
-}
-
 // namePage has names.
 type namePage struct {
 	leaf
-	names []*name
+	names []nameRef // also those that are forgotten
+	left  int       // that are remembered
+	given []given   // names that were read, and are not in order yet
+}
+
+// given is a name that was read from a page.
+type given struct {
+	producer, text []byte
+	id             ID
+	time           int64
 }
 
 const (
 	namesGroup = 1<<24 - 1 // in the numbers of pages
 	pageNames  = 64
 
-	namesSize    = int(unsafe.Sizeof(names{})) + 48
-	producerSize = int(unsafe.Sizeof(producer{})) + 150 // its maps, and its place in one
-	nameSize     = int(unsafe.Sizeof(name{})) + 60      // its places in lists and in a map
+	namesSize = int(unsafe.Sizeof(names{})) + 48
 )
 
+// remembered returns a name of the page, nil if it is forgotten. The number may be that of a later one since.
+func (p *namePage) remembered(i int) *name {
+	ref := p.names[i]
+	if o := ref.producer; o.count > 0 && ref.number-o.first < o.end-o.first {
+		if n := o.at(ref.number); n.page == p {
+			return n
+		}
+	}
+	return nil
+}
+
 func (p *namePage) appendPage(dst []byte) []byte {
-	for _, n := range p.names {
-		dst = appendString(appendString(dst, []byte(n.producer.name)), []byte(n.text))
-		dst = binary.AppendUvarint(appendID(dst, n.id), uint64(n.time))
+	for i := range p.names {
+		if n := p.remembered(i); n != nil {
+			dst = appendString(appendString(dst, []byte(p.names[i].producer.name)), []byte(n.text))
+			dst = binary.AppendUvarint(appendID(dst, n.id), uint64(n.time))
+		}
 	}
 	return dst
 }
@@ -131,7 +137,24 @@ func (s *Stream) named() *names {
 }
 
 // oldest returns the name that was given first.
-func (n *names) oldest() *name { return n.pages[0].names[0] }
+func (n *names) oldest() (*producer, *name) {
+	p := n.pages[0]
+	for i := range p.names {
+		if e := p.remembered(i); e != nil {
+			p.names = p.names[i:]
+			return p.names[0].producer, e
+		}
+	}
+	return nil, nil // a page without names is none of a stream
+}
+
+// producer returns what is remembered of a producer, nil for nothing.
+func (n *names) producer(pid []byte) *producer {
+	if n.last == nil || n.last.name != string(pid) {
+		n.last = n.producers[string(pid)]
+	}
+	return n.last
+}
 
 // MayName returns an error if entries of the stream may not be named.
 func MayName(ch *structures.Change) error { return ch.Permit(opName) }
@@ -141,11 +164,11 @@ func (s *Stream) Named(pid, text []byte, now int64) (id ID, ok bool) {
 	if s.names == nil {
 		return ID{}, false
 	}
-	p := s.names.producers[string(pid)]
+	p := s.names.producer(pid)
 	if p == nil {
 		return ID{}, false
 	}
-	n := p.entries[string(text)]
+	n := p.find(hashName(text), text)
 	if n == nil || s.names.forgotten(n, now) {
 		return ID{}, false
 	}
@@ -167,15 +190,20 @@ func (s *Stream) Name(ch *structures.Change, pid, text []byte, id ID, now int64)
 	recordID(ch, id)
 	ch.Int(now)
 	n := s.named()
-	for n.count > 0 && n.forgotten(n.oldest(), now) {
-		s.forgetName(n.oldest())
-	}
-	if p := n.producers[string(pid)]; p != nil {
-		if e := p.entries[string(text)]; e != nil { // the clock went back
-			s.forgetName(e)
+	for n.count > 0 {
+		p, e := n.oldest()
+		if !n.forgotten(e, now) {
+			break
 		}
-		for len(p.order) >= n.window.Most {
-			s.forgetName(p.order[0])
+		s.forgetName(p, e)
+	}
+	hash := hashName(text)
+	if p := n.producer(pid); p != nil {
+		if e := p.find(hash, text); e != nil { // the clock went back
+			s.forgetName(p, e)
+		}
+		for p.count >= n.window.Most {
+			s.forgetName(p, p.at(p.first))
 		}
 	}
 	n.added++
@@ -187,38 +215,37 @@ func (s *Stream) Name(ch *structures.Change, pid, text []byte, id ID, now int64)
 		n.next++
 		n.pages = append(n.pages, page)
 	}
-	s.addName(page, pid, text, id, now)
+	s.addName(page, pid, hash, name{text: string(text), id: id, time: now})
 	s.touch(page)
 }
 
 // addName remembers a name in a page.
-func (s *Stream) addName(page *namePage, pid, text []byte, id ID, now int64) {
+func (s *Stream) addName(page *namePage, pid []byte, hash uint32, e name) {
 	n := s.names
-	p := n.producers[string(pid)]
+	p := n.producer(pid)
 	if p == nil {
-		p = &producer{name: string(pid), entries: map[string]*name{}}
-		n.producers[p.name] = p
+		p = &producer{name: string(pid)}
+		n.producers[p.name], n.last = p, p
 		s.memory += producerSize + len(p.name)
 	}
-	e := &name{string(text), p, page, id, now}
-	p.entries[e.text] = e
-	p.order = append(p.order, e)
-	page.names = append(page.names, e)
+	e.page, e.hash = page, hash
+	page.names = append(page.names, nameRef{p, p.put(e)})
+	page.left++
 	n.count++
 	s.memory += nameSize + len(e.text)
 }
 
 // forgetName forgets a name.
-func (s *Stream) forgetName(e *name) {
-	n, p, page := s.names, e.producer, e.page
-	delete(p.entries, e.text)
+func (s *Stream) forgetName(p *producer, e *name) {
+	n, page := s.names, e.page
 	s.memory -= nameSize + len(e.text)
 	n.count--
-	if p.order = without(p.order, e); len(p.order) == 0 {
+	if p.take(e); p.count == 0 {
 		delete(n.producers, p.name)
+		n.last = nil
 		s.memory -= producerSize + len(p.name)
 	}
-	if page.names = without(page.names, e); len(page.names) > 0 {
+	if page.left--; page.left > 0 {
 		s.touch(page)
 		return
 	}
@@ -228,16 +255,6 @@ func (s *Stream) forgetName(e *name) {
 	if len(n.pages) == 0 {
 		n.next = 1
 	}
-}
-
-// without removes a name of a list, most often the first one.
-func without(list []*name, e *name) []*name {
-	if list[0] == e {
-		list[0] = nil
-		return list[1:]
-	}
-	i := slices.Index(list, e)
-	return slices.Delete(list, i, i+1)
 }
 
 // Naming is what XINFO shows of names.
@@ -254,11 +271,17 @@ func (s *Stream) Naming(now int64) (c Naming) {
 	}
 	c.Added, c.Duplicates = n.added, n.duplicates
 	for _, p := range n.producers {
-		first := sort.Search(len(p.order), func(i int) bool { return !n.forgotten(p.order[i], now) })
-		if first < len(p.order) {
-			c.Producers++
-			c.Names += len(p.order) - first
+		left := p.count
+		for number := p.first; left > 0; number++ {
+			if e := p.at(number); e.page != nil {
+				if !n.forgotten(e, now) {
+					c.Producers++
+					break
+				}
+				left--
+			}
 		}
+		c.Names += left
 	}
 	return c
 }
@@ -294,32 +317,32 @@ func (s *Stream) loadNamePage(id uint64, b []byte) error {
 	page := &namePage{leaf: leaf{id: id, State: paged.State{Stored: true}}}
 	n.pages = slices.Insert(n.pages, i, page)
 	n.next = max(n.next, id&(1<<groupShift-1)+1)
-	r := reader{b: b}
-	for !r.bad && (r.at < len(b) || len(page.names) == 0) {
-		pid, text, at, time := r.string(), r.string(), r.id(), int64(r.uvarint())
-		if r.bad || len(page.names) == pageNames {
+	r := reader{b: bytes.Clone(b)}
+	for !r.bad && (r.at < len(b) || len(page.given) == 0) {
+		e := given{r.string(), r.string(), r.id(), int64(r.uvarint())}
+		if r.bad || len(page.given) == pageNames {
 			break
 		}
-		if p := n.producers[string(pid)]; p != nil && p.entries[string(text)] != nil {
-			return fmt.Errorf("name %.20q of %.20q given twice: %w", text, pid, structures.ErrCorrupt)
-		}
-		s.addName(page, pid, text, at, time)
+		page.given = append(page.given, e)
 	}
 	return r.done("page of names")
 }
 
-// complete puts the names of producers into their order, and checks that none is missing.
-func (n *names) complete() error {
+// completeNames puts the names that were read into their order, and checks that each is there once and none is missing.
+func (s *Stream) completeNames() error {
+	n := s.names
+	for _, page := range n.pages {
+		for _, e := range page.given {
+			hash := hashName(e.text)
+			if p := n.producer(e.producer); p != nil && p.find(hash, e.text) != nil {
+				return fmt.Errorf("name %.20q of %.20q given twice: %w", e.text, e.producer, structures.ErrCorrupt)
+			}
+			s.addName(page, e.producer, hash, name{text: string(e.text), id: e.id, time: e.time})
+		}
+		page.given = nil
+	}
 	if uint64(n.count) != n.promised {
 		return fmt.Errorf("%d names of %d: %w", n.count, n.promised, structures.ErrCorrupt)
-	}
-	for _, p := range n.producers {
-		p.order = p.order[:0]
-	}
-	for _, page := range n.pages {
-		for _, e := range page.names {
-			e.producer.order = append(e.producer.order, e)
-		}
 	}
 	return nil
 }

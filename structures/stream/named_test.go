@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,8 +30,11 @@ func dumpNames(b *strings.Builder, s *Stream) {
 	n := s.names
 	fmt.Fprintf(b, "names %v, %d of %d, %d added\n", n.window, n.count, len(n.producers), n.added)
 	for _, pid := range slices.Sorted(maps.Keys(n.producers)) {
-		for _, e := range n.producers[pid].order {
-			fmt.Fprintf(b, " %s %s %v %d\n", pid, e.text, e.id, e.time)
+		p := n.producers[pid]
+		for number := p.first; number != p.end; number++ {
+			if e := p.at(number); e.page != nil {
+				fmt.Fprintf(b, " %s %s %v %d\n", pid, e.text, e.id, e.time)
+			}
 		}
 	}
 }
@@ -112,8 +116,15 @@ func (m *model) checkNames() (memory int) {
 	memory = namesSize
 	for _, p := range s.names.producers {
 		memory += producerSize + len(p.name)
-		for _, e := range p.order {
-			memory += nameSize + len(e.text)
+		n := 0
+		for number := p.first; number != p.end; number++ {
+			if e := p.at(number); e.page != nil {
+				memory += nameSize + len(e.text)
+				n++
+			}
+		}
+		if n != p.count {
+			m.t.Fatalf("%d names of %d are in the ring", n, p.count)
 		}
 	}
 	return memory
@@ -161,5 +172,59 @@ func TestNamesAndReleasesAreOfALaterForm(t *testing.T) {
 	ch.Limit(&limit)
 	if MayRelease(&ch) == nil || MayName(&ch) == nil || s.SetWindow(&ch, Window{1, 1}) == nil {
 		t.Error("a limited change has what is above it")
+	}
+}
+
+// When the clock goes back, a name can be forgotten amid others that are not: it is given anew, and all are found.
+func TestNamesAreGivenAnewWhenTheClockHasGoneBack(t *testing.T) {
+	s := New()
+	if err := s.SetWindow(nil, Window{1, 100}); err != nil {
+		t.Fatal(err)
+	}
+	pid, first, again := []byte("p"), []byte("first"), []byte("again")
+	s.Name(nil, pid, first, ID{1, 0}, 1e9)
+	for i := range uint64(1000) {
+		now := int64(i) * 5000
+		if id, ok := s.Named(pid, again, now); ok {
+			t.Fatalf("at %d it is still known, as %v", now, id)
+		}
+		s.Name(nil, pid, again, ID{2, i}, now)
+		if id, ok := s.Named(pid, again, now); !ok || id != (ID{2, i}) {
+			t.Fatalf("at %d it is %v, %v", now, id, ok)
+		}
+		if id, ok := s.Named(pid, first, now); !ok || id != (ID{1, 0}) {
+			t.Fatalf("at %d the first one is %v, %v", now, id, ok)
+		}
+	}
+	if got := s.Naming(4995_000); got.Producers != 1 || got.Names != 2 {
+		t.Errorf("Naming: %+v", got)
+	}
+}
+
+// BenchmarkNamedEntries adds entries to a thousand streams, without names and with.
+func BenchmarkNamedEntries(b *testing.B) {
+	for _, named := range []bool{false, true} {
+		b.Run(fmt.Sprintf("named=%v", named), func(b *testing.B) {
+			all := make([]*Stream, 1000)
+			for i := range all {
+				all[i] = New()
+			}
+			var name []byte
+			ch, pid, pair := new(structures.Change), []byte("p"), [][]byte{[]byte("f"), []byte("value")}
+			for i := 0; b.Loop(); i++ {
+				s, id := all[uint32(i)*2654435761>>12%1000], ID{1, uint64(i) + 1}
+				ch.Reset(1 << 10)
+				if named {
+					name = strconv.AppendInt(name[:0], int64(i), 10)
+					if _, ok := s.Named(pid, name, 0); ok {
+						b.Fatal("it is known")
+					}
+				}
+				s.Add(ch, id, pair, PageLimits{})
+				if named {
+					s.Name(ch, pid, name, id, 0)
+				}
+			}
+		})
 	}
 }

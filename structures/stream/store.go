@@ -294,7 +294,7 @@ func (s *Stream) Complete() error {
 			s.len, len(s.pages), len(s.groups), structures.ErrCorrupt)
 	}
 	if s.names != nil {
-		if err := s.names.complete(); err != nil {
+		if err := s.completeNames(); err != nil {
 			return err
 		}
 	}

@@ -292,8 +292,14 @@ func (m *model) check() {
 			}
 			memory += 8 * cap(p.nobody.pages)
 		case *namePage:
-			if len(p.names) == 0 || len(p.names) > pageNames {
-				m.t.Fatalf("page of %d names", len(p.names))
+			left := 0
+			for i := range p.names {
+				if p.remembered(i) != nil {
+					left++
+				}
+			}
+			if left == 0 || left != p.left || left > pageNames {
+				m.t.Fatalf("page of %d names, %d of them remembered", len(p.names), left)
 			}
 		}
 	}
