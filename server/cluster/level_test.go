@@ -19,7 +19,7 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-const newest = persistence.NewestLevel
+var newest = persistence.NewestLevel()
 
 // upgrade has the leader raise the level, and returns what that came to.
 func (w *world) upgrade() (from, to uint64, err error) {

@@ -34,7 +34,7 @@ func (v versioned) Commit(entries []*raftpb.Entry) error {
 // knows returns the newest level that a member knows.
 func (n *node) knows() uint64 {
 	if n.version == 0 {
-		return persistence.NewestLevel
+		return newest
 	}
 	return n.version
 }
@@ -42,7 +42,7 @@ func (n *node) knows() uint64 {
 // levelOf returns what a member has heard of another one.
 func (n *node) levelOf(id uint64) uint64 {
 	if n.version == 0 {
-		return persistence.NewestLevel
+		return newest
 	}
 	return n.told[id]
 }
@@ -53,7 +53,7 @@ func (n *node) refuseVersion() {
 	if n.up = false; n.store != nil {
 		_ = n.store.Close() // which may have been refused before it was open
 	}
-	n.version = persistence.NewestLevel
+	n.version = newest
 	n.start()
 }
 
@@ -62,7 +62,7 @@ func (n *node) refuseVersion() {
 func (n *node) stopVersion() {
 	n.w.effects["version stopped"]++
 	n.stop(true)
-	n.version = persistence.NewestLevel
+	n.version = newest
 	n.w.after(tick, func() {
 		if !n.up && !n.gone {
 			n.start()
@@ -93,8 +93,8 @@ func levelledWorld(t testing.TB, seed uint64, policy persistence.SyncPolicy, sho
 func (w *world) upgraded() {
 	w.Helper()
 	for _, n := range w.nodes[1:] {
-		if !n.gone && n.knows() < persistence.NewestLevel {
-			n.restartAs(persistence.NewestLevel)
+		if !n.gone && n.knows() < newest {
+			n.restartAs(newest)
 			w.elected()
 		}
 	}
@@ -105,7 +105,7 @@ func (w *world) upgraded() {
 		}
 		_, _, err := n.driver.Upgrade(always)
 		n.work()
-		return err == nil && n.replica.Members().level() == persistence.NewestLevel
+		return err == nil && n.replica.Members().level() == newest
 	})
 }
 
@@ -158,7 +158,7 @@ func (w *world) versions(until time.Duration) {
 			return
 		}
 		n, l, version := w.anyone(), w.leader(), persistence.LevelUntold+uint64(w.rand.IntN(5)/2)
-		version = min(version, persistence.NewestLevel)
+		version = min(version, newest)
 		switch k := w.rand.IntN(6); {
 		case k < 3 && n.up && !n.disk.broken.Load():
 			n.restartAs(version)
