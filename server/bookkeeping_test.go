@@ -3,11 +3,11 @@ package server
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/pubsub"
+	"github.com/vigildb/vigil/server/blocking"
 )
 
 // Clients come to watch, to wait and to listen, and leave in any order: what
@@ -20,23 +20,23 @@ func TestWatchesForgetWhoLeavesAndNobodyElse(t *testing.T) {
 	sessions := make([]*session, 5)
 	held := map[*watchedKey]bool{}
 	for i := range sessions {
-		sessions[i] = &session{txn: transaction{watched: map[readyKey]*watchedKey{}}}
+		sessions[i] = &session{txn: transaction{watched: map[blocking.Key]*watchedKey{}}}
 	}
 	for range 2000 {
-		s, k := sessions[rng.IntN(len(sessions))], readyKey{rng.IntN(2), fmt.Sprint(rng.IntN(3))}
+		s, k := sessions[rng.IntN(len(sessions))], blocking.Key{rng.IntN(2), fmt.Sprint(rng.IntN(3))}
 		if old := s.txn.watched[k]; old != nil {
 			w.remove(old)
 			delete(s.txn.watched, k)
 			delete(held, old)
 		} else {
-			s.txn.watched[k] = &watchedKey{readyKey: k, s: s}
+			s.txn.watched[k] = &watchedKey{Key: k, s: s}
 			w.add(s.txn.watched[k])
 			held[s.txn.watched[k]] = true
 		}
 		if int(w.n.Load()) != len(held) {
 			t.Fatalf("seed %d: %d watched keys are counted, want %d", seed, w.n.Load(), len(held))
 		}
-		w.touch(k.db, []byte(k.key))
+		w.touch(k.DB, []byte(k.Name))
 		for _, s := range sessions {
 			if got, want := s.Has(commands.ClientDirtyCAS), s.txn.watched[k] != nil; got != want {
 				t.Fatalf("seed %d: a client is told of %v: %v, want %v", seed, k, got, want)
@@ -49,92 +49,6 @@ func TestWatchesForgetWhoLeavesAndNobodyElse(t *testing.T) {
 	}
 	if len(w.keys) != 0 {
 		t.Errorf("%d keys are watched by nobody", len(w.keys))
-	}
-}
-
-func TestQueuesKeepTheOrderOfArrival(t *testing.T) {
-	const seed = 1
-	rng := rand.New(rand.NewPCG(seed, seed))
-	var q waiting
-	var came []*waiter // the waiting calls, in order of arrival
-	for range 2000 {
-		if len(came) == 0 || rng.IntN(2) == 0 {
-			w := &waiter{s: &session{}, db: rng.IntN(2)}
-			for range 1 + rng.IntN(4) { // keys may be named twice
-				w.keys = append(w.keys, []byte(fmt.Sprint(rng.IntN(3))))
-				w.rivals = append(w.rivals, fmt.Sprint(rng.IntN(2)))
-			}
-			q.enter(w)
-			came = append(came, w)
-		} else {
-			i := rng.IntN(len(came))
-			if !q.cancel(came[i]) || q.cancel(came[i]) {
-				t.Fatalf("seed %d: a wait did not end once", seed)
-			}
-			came = append(came[:i:i], came[i+1:]...)
-		}
-		k, rivals := readyKey{rng.IntN(2), fmt.Sprint(rng.IntN(3))}, fmt.Sprint(rng.IntN(2))
-		var want, got []*waiter
-		for _, w := range came {
-			for i, key := range w.keys {
-				if w.db == k.db && string(key) == k.key && w.rivals[i] == rivals {
-					want = append(want, w)
-					break
-				}
-			}
-		}
-		if line := q.lines[k][rivals]; line != nil {
-			for p := line.first; p != nil; p = p.next {
-				got = append(got, p.w)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d: key %v: got %d in line, want %d, or another order", seed, k, len(got), len(want))
-		}
-	}
-	for _, w := range came {
-		q.cancel(w)
-	}
-	if len(q.lines)+len(q.by) != 0 || q.any() {
-		t.Errorf("%d keys and %d waiters are left of nobody", len(q.lines), len(q.by))
-	}
-}
-
-// While a key is served its clients may leave, be served, or be passed over with
-// their rivals.
-func TestLineOfAKeyIsInOrderOfArrival(t *testing.T) {
-	const seed = 1
-	rng := rand.New(rand.NewPCG(seed, seed))
-	for range 500 {
-		var q waiting
-		var came []*waiter
-		for range rng.IntN(20) {
-			w := &waiter{s: &session{}, keys: [][]byte{[]byte("k")}, rivals: []string{fmt.Sprint(rng.IntN(4))}}
-			q.enter(w)
-			came = append(came, w)
-		}
-		line := q.line(readyKey{0, "k"})
-		for len(came) > 0 {
-			w := line.next()
-			if w != came[0] {
-				t.Fatalf("seed %d: next is another call than the one that came first", seed)
-			}
-			switch rng.IntN(3) {
-			case 0:
-				q.cancel(w)
-				came = came[1:]
-			case 1:
-				i := rng.IntN(len(came))
-				q.cancel(came[i])
-				came = slices.Delete(came, i, i+1)
-			case 2:
-				line.pass()
-				came = slices.DeleteFunc(came, func(o *waiter) bool { return o.rivals[0] == w.rivals[0] })
-			}
-		}
-		if line.next() != nil {
-			t.Fatalf("seed %d: a call is left in line", seed)
-		}
 	}
 }
 

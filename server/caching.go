@@ -6,6 +6,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/conn"
+	"github.com/vigildb/vigil/server/blocking"
 )
 
 // caching is the part of a session for client-side caching.
@@ -113,21 +114,21 @@ func (s *session) remember(cmd *commands.Command, argv [][]byte) {
 
 // rememberFor notes the keys of a waiting call that was run again. Its reply is in the
 // client's outbox already, so that no invalidation goes before it.
-func (s *session) rememberFor(w *waiter) {
-	if w.caches {
-		s.rememberKeys(w.s.cache.track.Load(), w.cmd, w.argv)
+func (s *session) rememberFor(w *blocking.Call) {
+	if w.Caches {
+		s.rememberKeys(w.Client.(*session).cache.track.Load(), w.Command, w.Args)
 		s.srv.limitTracking(2*len(s.cache.scratch), nil, nil)
 	}
 }
 
 // serveFor begins to run the call of a waiting client. The function that it returns ends
 // that, and gives the client its own invalidations, which go after its reply.
-func (s *session) serveFor(w *waiter) (end func()) {
+func (s *session) serveFor(of *session) (end func()) {
 	own := s.cache.pushes
-	s.cache.serving, s.cache.pushes = w.s, nil
+	s.cache.serving, s.cache.pushes = of, nil
 	return func() {
 		if len(s.cache.pushes) > 0 {
-			w.s.deliver(s.cache.pushes)
+			of.deliver(s.cache.pushes)
 		}
 		s.cache.serving, s.cache.pushes = nil, own
 	}

@@ -148,8 +148,8 @@ func (srv *Server) refuse(s *session) {
 // kill closes a client that another goroutine may be running. Its wait ends
 // first, so that no element is popped for a client that has left.
 func (srv *Server) kill(s *session) {
-	if w := srv.waiting.of(s); w != nil {
-		srv.waiting.cancel(w)
+	if w := srv.blocked.Of(s); w != nil {
+		srv.blocked.Cancel(w)
 	}
 	s.Set(commands.ClientCloseSoon)
 	s.conn.HangUp()

@@ -47,7 +47,7 @@ func (h host) CreateClusterSnapshot(ctx context.Context, name string) (s *member
 	case !validSnapshotName(name) || strings.HasPrefix(name, autoPrefix):
 		return nil, commands.ErrSnapshotName
 	}
-	srv.abroad(func() {
+	srv.computes.Abroad(func() {
 		for end := srv.clock.Now().Add(snapshotPatience); ; srv.rest(ctx, snapshotPause) {
 			s, err = srv.snapshotCluster(ctx, name)
 			var again passing
@@ -284,7 +284,7 @@ func (srv *Server) within(ctx context.Context, d time.Duration) (context.Context
 // ClusterSnapshots lists the snapshots of the cluster of which some server has a part.
 func (h host) ClusterSnapshots(ctx context.Context) (all []*members.ClusterSnapshot, silent []string, err error) {
 	of := map[string]*members.ClusterSnapshot{} // by their IDs
-	h.srv.abroad(func() {
+	h.srv.computes.Abroad(func() {
 		late, cancel := h.srv.within(ctx, listPatience)
 		defer cancel()
 		_, silent = h.srv.askServers(late, &partRequest{What: asksParts}, func(a *partReply) {
@@ -315,7 +315,7 @@ func (h host) DeleteClusterSnapshot(ctx context.Context, name string) (parts int
 		return 0, commands.ErrSnapshotName
 	}
 	var silent []string
-	h.srv.abroad(func() {
+	h.srv.computes.Abroad(func() {
 		late, cancel := h.srv.within(ctx, listPatience)
 		defer cancel()
 		_, silent = h.srv.askServers(late, &partRequest{What: asksRemove, Whole: &snapshot.Whole{Name: name}}, func(a *partReply) { parts += a.Removed })

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/server/blocking"
 )
 
 // planned makes a schedule and returns its client.
@@ -22,10 +24,8 @@ var forever = strings.Fields("SCHED.SIMULATE s STEPS 700000000 POLICY memoryless
 func (r *rig) computing(want int) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("%d computations run or wait", want), func() bool {
-		q := &r.srv.computes
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		return q.workers+len(q.line) == want
+		running, waiting := r.srv.computes.Count()
+		return running+waiting == want
 	})
 }
 
@@ -93,16 +93,14 @@ func TestTooManyComputationsAreRefused(t *testing.T) {
 	r := newRig(t)
 	c := planned(r)
 	workers := max(1, runtime.GOMAXPROCS(0)/2)
-	for i := range workers + maxComputes {
+	for i := range workers + blocking.Most {
 		slow := r.dial()
 		slow.send(forever...)
 		r.blocked(i + 1)
 	}
 	r.until("the line is full", func() bool {
-		q := &r.srv.computes
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		return len(q.line) == maxComputes
+		_, waiting := r.srv.computes.Count()
+		return waiting == blocking.Most
 	})
 	c.want("SCHED.COST s", "(error) ERR too many computations are waiting, try again later")
 	c.want("PING", "PONG")
@@ -144,28 +142,4 @@ func TestComputationsAreInTheSlowLogOnce(t *testing.T) {
 	if got := c.do("SLOWLOG", "GET", "-1"); strings.Count(got, "SCHED.SIMULATE") != 1 {
 		t.Errorf("slow log: got %s, want the simulation once", got)
 	}
-}
-
-func TestComputationsHoldBoundedMemory(t *testing.T) {
-	r := newRig(t)
-	c := planned(r)
-	slow := r.dial()
-	slow.send(forever...)
-	r.computing(1)
-	q := &r.srv.computes
-	hold := func(more int) {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.holds += more
-	}
-	hold(maxComputeBytes)
-	c.want("SCHED.COST s", "(error) ERR too many computations are waiting, try again later")
-	hold(-maxComputeBytes)
-	c.want("CLIENT KILL TYPE normal SKIPME yes", "(int) 1")
-	r.computing(0)
-	r.until("nothing is held", func() bool {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		return q.holds == 0
-	})
 }

@@ -78,7 +78,7 @@ func (c *cron) run(srv *Server) {
 		srv.latency.watch(srv.clock, "eviction-cycle", srv.makeRoom)
 	}
 	srv.upkeep.noteMemory(now, srv.overLimit())
-	srv.serveRemoved()
+	srv.blocked.ServeRemoved()
 	srv.limitTracking(trackingEffort, nil, nil)
 	srv.announceLeader()
 	c.dropSubscribers(srv)

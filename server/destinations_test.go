@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"testing"
+
+	"github.com/vigildb/vigil/server/blocking"
 )
 
 // Every key of a chain of moves lies in another shard, and the last is popped
@@ -42,7 +44,7 @@ func TestPushRunsThroughAChainOfMoves(t *testing.T) {
 // So many destinations are not looked at one by one.
 func TestMovesToManyKeysAreServed(t *testing.T) {
 	r := newRig(t)
-	const n = 2 * maxDestinations
+	const n = 2 * blocking.MaxDestinations
 	var movers []*testClient
 	for i := range n {
 		c := r.dial()

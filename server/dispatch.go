@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/blocking"
 )
 
 // execute is the life of one command, in order. Invariants: a command that is
@@ -172,7 +173,7 @@ func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 		s.tx.OnChange = nil
 		return nil
 	}
-	w := &s.srv.waiting
+	w := &s.srv.blocked
 	if cmd.Is(commands.Write) || cmd.Is(commands.LocksQueue) {
 		s.locked = s.lockToServe()
 	} else {
@@ -187,7 +188,7 @@ func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 	}
 	s.beginTx(cmd)
 	s.tx.OnChange = nil
-	if w.any() || s.srv.watches.any() || s.srv.tracking.any() {
+	if w.Any() || s.srv.watches.any() || s.srv.tracking.any() {
 		s.tx.OnChange = s.changed
 	}
 	return nil
@@ -210,19 +211,19 @@ func (s *session) admitAgain(cmd *commands.Command, argv [][]byte) error {
 // again once no client can start to wait for these keys. It returns false if a script
 // has one of the shards for too long.
 func (s *session) lockToServe() bool {
-	w := &s.srv.waiting
+	w := &s.srv.blocked
 	for {
-		if w.any() {
-			w.widen(&s.shards, s.eachKey)
+		if w.Any() {
+			w.Widen(&s.shards, s.eachKey)
 		}
 		if !s.tx.Lock(&s.shards, s.ctx.Now) {
 			return false
 		}
-		if !w.any() {
+		if !w.Any() {
 			return true
 		}
 		need := s.shards
-		if w.widen(&need, s.eachKey); s.shards.Contains(need) {
+		if w.Widen(&need, s.eachKey); s.shards.Contains(need) {
 			return true
 		}
 		s.tx.Unlock()
@@ -331,7 +332,7 @@ func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
 			s.fail(cmd, err)
 			return err
 		}
-		s.park(cmd, argv, w)
+		s.block(cmd, argv, w)
 	}
 	return nil
 }
@@ -355,7 +356,7 @@ func (s *session) changed(db int, key []byte) {
 	if s.srv.tracking.any() {
 		s.invalidated(key)
 	}
-	if s.srv.waiting.wanted(db, key) {
+	if s.srv.blocked.Wanted(db, key) {
 		s.isReady(db, key)
 	}
 }
@@ -363,13 +364,13 @@ func (s *session) changed(db int, key []byte) {
 // isReady notes that the clients that wait for a key are to be served, unless that is
 // noted or happening already.
 func (s *session) isReady(db int, key []byte) {
-	if v := s.serving; v != nil && v.db == db && v.key == string(key) {
+	if v := s.serving; v != nil && v.DB == db && v.Name == string(key) {
 		return
 	}
-	if n := len(s.ready); n > 0 && s.ready[n-1].db == db && s.ready[n-1].key == string(key) {
+	if n := len(s.ready); n > 0 && s.ready[n-1].DB == db && s.ready[n-1].Name == string(key) {
 		return
 	}
-	s.ready = append(s.ready, readyKey{db, string(key)})
+	s.ready = append(s.ready, blocking.Key{db, string(key)})
 }
 
 // account counts the call, which began at start in this turn, and keeps it if it

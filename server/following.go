@@ -135,7 +135,7 @@ func (srv *Server) followHeir(host string, port int, takeOver func(refused error
 		return err
 	}
 	for _, s := range srv.clients.list() {
-		if w := srv.waiting.of(s); w != nil && len(w.keys) > 0 {
+		if w := srv.blocked.Of(s); w != nil && len(w.Keys) > 0 {
 			s.conn.HangUp() // it waits for what it could not change
 		}
 	}

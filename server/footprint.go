@@ -68,10 +68,7 @@ func (s *session) tooHeavy(n int64) bool {
 func (s *session) parkedBytes() (n int64) {
 	n = s.in.heldBytes()
 	if s.waiting != nil {
-		for _, a := range s.waiting.argv {
-			n += int64(len(a)) + 24
-		}
-		n += int64(len(s.waiting.keys)) * waitBytes
+		n += s.waiting.Size() + int64(len(s.waiting.Keys))*waitBytes
 	}
 	return n
 }

@@ -144,12 +144,12 @@ func (srv *Server) join() error {
 	g.OnMoves(srv.takeKeys, srv.removeKeys, srv.orderMove)
 	g.OnShardChannels(srv.channels.keep)
 	g.OnAsked(srv.respond)
-	g.OnAcknowledged(srv.polls.again)
+	g.OnAcknowledged(srv.blocked.Poll)
 	g.OnSettle(srv.settle)
 	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
 	srv.workers.Go(srv.runShardChannels)
 	srv.workers.Go(srv.runDepartures)
-	srv.workers.Go(srv.runPolls)
+	srv.workers.Go(func() { srv.blocked.RunPolls(srv.done.Done()) })
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
 }
 
@@ -162,7 +162,7 @@ func (h host) abroadIn(f func(g Group) error) (err error) {
 	if g == nil {
 		return errAlone
 	}
-	h.srv.abroad(func() { err = f(g) })
+	h.srv.computes.Abroad(func() { err = f(g) })
 	return err
 }
 
@@ -242,7 +242,7 @@ func (srv *Server) leave() {
 		s.Set(commands.ClientDirtyCAS) // not all are clients: see Observe
 	}
 	for _, s := range srv.clients.list() {
-		if w := srv.waiting.of(s); w != nil && len(w.keys) > 0 || watch[s] {
+		if w := srv.blocked.Of(s); w != nil && len(w.Keys) > 0 || watch[s] {
 			s.conn.HangUp()
 		}
 	}

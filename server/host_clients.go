@@ -118,15 +118,15 @@ func (s *session) ClientUnblock(id uint64, withError bool) bool {
 	if o == nil {
 		return false
 	}
-	w := s.srv.waiting.of(o)
+	w := s.srv.blocked.Of(o)
 	if w == nil {
 		return false
 	}
 	if !withError {
-		return s.srv.endWait(w, w.expire)
+		return s.srv.blocked.TimeOut(w)
 	}
 	s.srv.stats.countError(string(commands.ErrUnblocked))
-	return s.srv.endWaitAfter(w, 0, true, func(r *commands.Reply) { r.Error(commands.ErrUnblocked) })
+	return s.srv.blocked.End(w, 0, true, func(r *commands.Reply) { r.Error(commands.ErrUnblocked) })
 }
 
 // ResetClient puts the client into the state of a new one, except for its ID

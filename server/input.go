@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/resp"
 	"github.com/vigildb/vigil/structures"
 )
@@ -107,7 +108,7 @@ func (in *input) frame() (argv [][]byte, n int, err error) {
 // hold keeps a call until the end of CLIENT PAUSE.
 func (in *input) hold(argv [][]byte) {
 	if in.paused = true; in.held == nil {
-		in.held = copyArgs(argv)
+		in.held = blocking.CopyArgs(argv)
 	}
 }
 
@@ -235,7 +236,7 @@ func (s *session) protocolError(bad error) {
 // gets its reply first, because an element that was popped for it would be lost
 // otherwise.
 func (s *session) InputEnded() error {
-	if s.waiting == nil || s.srv.waiting.cancel(s.waiting) {
+	if s.waiting == nil || s.srv.blocked.Cancel(s.waiting) {
 		return io.EOF
 	}
 	s.closing = true

@@ -110,7 +110,7 @@ func (h host) Exchange(ctx context.Context, to keys.Peer, request []byte, n int,
 	if !ok {
 		return nil, keys.ErrMigrateBusy
 	}
-	h.srv.abroad(func() {
+	h.srv.computes.Abroad(func() {
 		var used *link
 		if kept != nil {
 			used, lines, err = h.srv.talk(ctx, kept, request, n, timeout)
@@ -253,7 +253,7 @@ func (h host) Settle(db int, names [][]byte, change func(c *commands.Ctx)) error
 		return nil
 	}
 	var err error
-	h.srv.abroad(func() { err = h.srv.journal.WaitDurable(lsn) })
+	h.srv.computes.Abroad(func() { err = h.srv.journal.WaitDurable(lsn) })
 	if !always {
 		return nil // a big record is waited for only to slow its client down
 	}

@@ -284,7 +284,7 @@ func TestWaitEndsWithTheAcknowledgement(t *testing.T) {
 	c.send("CLIENT", "ID") // behind the wait
 	has(1<<40, 1<<40)
 	c.next("(int) 2")
-	if c.next("(int) 1"); len(r.srv.polls.list()) > 0 {
+	if c.next("(int) 1"); r.srv.blocked.Polled() > 0 {
 		t.Error("a wait that has ended is looked at")
 	}
 	has(0, 0) // nobody waits

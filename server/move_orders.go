@@ -236,7 +236,7 @@ func (h host) CancelMoves() (err error) {
 	if srv.opts.Group == nil {
 		return errAlone
 	}
-	srv.abroad(func() {
+	srv.computes.Abroad(func() {
 		err = srv.changeMoves(func(tx *persistence.Tx, _ bool) {
 			moves := tx.Texts(persistence.Moves)
 			for _, key := range slices.Collect(moves.Names()) {

@@ -28,7 +28,7 @@ func (h host) MoveNow(ctx context.Context, to cluster.Destination) (err error) {
 	if srv.opts.Group == nil {
 		return errAlone
 	}
-	srv.abroad(func() {
+	srv.computes.Abroad(func() {
 		var jobs []*moveJob
 		if jobs, err = srv.order([]cluster.Destination{to}, ""); err == nil {
 			err = srv.moved(ctx, jobs[0])
@@ -71,7 +71,7 @@ func (h host) AwaitOwner(ctx context.Context, slot int, node string) (err error)
 	late, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer srv.clock.AfterFunc(newsPatience, func() { cancel(errOtherOwner) })()
-	srv.abroad(func() {
+	srv.computes.Abroad(func() {
 		err = srv.until(late, func() bool {
 			m := h.Membership()
 			return m != nil && slices.ContainsFunc(m.Shards(), func(s commands.Shard) bool {

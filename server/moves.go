@@ -67,7 +67,7 @@ func (h host) MoveSlots(to []cluster.Destination) (err error) {
 	if h.srv.opts.Group == nil {
 		return errAlone
 	}
-	h.srv.abroad(func() { _, err = h.srv.order(to, "") })
+	h.srv.computes.Abroad(func() { _, err = h.srv.order(to, "") })
 	return err
 }
 

@@ -139,14 +139,14 @@ func (s *session) InvalidateDB(db int) { s.WakeDB(db, db) }
 func (s *session) WakeDB(db, other int) {
 	s.cache.all = true
 	s.touchDB(db, other)
-	if s.srv.waiting.any() {
-		s.ready = append(s.ready, s.srv.waiting.keysOf(db)...)
+	if s.srv.blocked.Any() {
+		s.ready = append(s.ready, s.srv.blocked.KeysOf(db)...)
 	}
 }
 
 func (s *session) touchDB(db, other int) {
 	for _, k := range s.srv.watches.inDB(db) {
-		key := []byte(k.key)
+		key := []byte(k.Name)
 		if s.holds(db, key) || other != db && s.holds(other, key) {
 			s.srv.watches.touch(db, key)
 		}

@@ -132,7 +132,7 @@ func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {
 	srv.watches.touch(db, key)
 	srv.invalidateRemoved(key)
 	if ev != persistence.EventFieldExpired && ev != persistence.EventMemberExpired {
-		srv.attendant.removed(&srv.waiting, db, key)
+		srv.blocked.Removed(db, key)
 	}
 	switch ev {
 	case persistence.EventExpired:

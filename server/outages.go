@@ -3,8 +3,6 @@ package server
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/vigildb/vigil/commands"
 )
 
 // outagePeriod is how often the server looks whether slots are down, while clients wait for keys: as often as Redis does.
@@ -33,15 +31,15 @@ func (srv *Server) lookForOutage() {
 		srv.endWaitsOfOutage()
 	}
 	srv.outages.watched.Store(false)
-	if srv.waiting.any() {
+	if srv.blocked.Any() {
 		srv.outages.watch(srv)
 	}
 }
 
 func (srv *Server) endWaitsOfOutage() {
-	for _, w := range srv.waiting.all() {
-		if len(w.keys) > 0 && srv.refusesUncovered(w.cmd.Flags) {
-			srv.endWait(w, func(r *commands.Reply) { r.Error(errClusterDown.WireError) })
+	for _, w := range srv.blocked.All() {
+		if len(w.Keys) > 0 && srv.refusesUncovered(w.Command.Flags) {
+			srv.blocked.Refuse(w, errClusterDown.WireError)
 		}
 	}
 }

@@ -86,9 +86,9 @@ func (s *session) deliver(b []byte) {
 	s.tell(first, over)
 }
 
-// answer gives the client the reply of its wait, which depends on the change lsn:
+// Answer gives the client the reply of its wait, which depends on the change lsn:
 // the owner of the session sends it only when that change is durable.
-func (s *session) answer(b []byte, lsn uint64) {
+func (s *session) Answer(b []byte, lsn uint64) {
 	first, over := s.out.answer(b, lsn, s.outputLimit(), s.srv.clock.Now().Unix())
 	s.tell(first, over)
 }

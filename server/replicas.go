@@ -31,13 +31,13 @@ func (srv *Server) openSource() {
 		Settings: func() *source.Settings { return &srv.settings().source },
 		Now:      srv.clock.Now,
 		Done:     srv.done,
-		Grew:     func() { srv.polls.again() },
+		Grew:     func() { srv.blocked.Poll() },
 		Go:       func(f func()) { srv.workers.Go(f) },
 		NewID:    func() string { return host{srv}.RandomHex(40) },
 		Logf:     func(format string, args ...any) { srv.logf(LogNotice, format, args...) },
 	})
 	if srv.opts.Group == nil {
-		srv.workers.Go(srv.runPolls)
+		srv.workers.Go(func() { srv.blocked.RunPolls(srv.done.Done()) })
 	}
 }
 
@@ -158,7 +158,7 @@ func (s *session) ReplicaSync(stream string, offset int64, old bool) error {
 func (s *session) ReplicaAck(offset, synced int64) {
 	if s.Has(commands.ClientReplica) {
 		s.replica.Ack(offset, synced)
-		s.srv.polls.again()
+		s.srv.blocked.Poll()
 	}
 }
 

@@ -266,7 +266,7 @@ func (r *rig) until(what string, done func() bool) {
 // blocked waits until n clients wait.
 func (r *rig) blocked(n int) {
 	r.t.Helper()
-	r.until(fmt.Sprintf("%d clients wait", n), func() bool { return int(r.srv.waiting.n.Load()) == n })
+	r.until(fmt.Sprintf("%d clients wait", n), func() bool { return r.srv.blocked.Count() == n })
 	// Who parks sets the timer before it gives its locks back.
 	var all persistence.Shards
 	all.AddAll()

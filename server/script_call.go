@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/script/lua"
+	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -43,8 +44,8 @@ func (s *session) lockLong(cmd *commands.Command, argv [][]byte) error {
 		return err
 	}
 	s.script.inside, s.script.began = true, s.turn.elapsed
-	if w := &s.srv.waiting; w.any() {
-		w.widen(&s.shards, s.eachKey)
+	if w := &s.srv.blocked; w.Any() {
+		w.Widen(&s.shards, s.eachKey)
 	}
 	s.tx.LockLong(&s.shards, s.ctx.Now)
 	s.locked = true
@@ -52,7 +53,7 @@ func (s *session) lockLong(cmd *commands.Command, argv [][]byte) error {
 		s.release()
 		return err
 	}
-	if s.srv.waiting.any() {
+	if s.srv.blocked.Any() {
 		s.extend(s.eachKey)
 	}
 	s.beginTx(cmd)
@@ -65,11 +66,11 @@ func (s *session) lockLong(cmd *commands.Command, argv [][]byte) error {
 
 // extend locks the shards that serving the clients that wait for keys can need. The keys
 // are locked, so that no others begin to wait for them.
-func (s *session) extend(keys eachKey) {
-	w := &s.srv.waiting
-	for w.any() {
+func (s *session) extend(keys blocking.EachKey) {
+	w := &s.srv.blocked
+	for w.Any() {
 		need := s.shards
-		if w.widen(&need, keys); s.shards.Contains(need) {
+		if w.Widen(&need, keys); s.shards.Contains(need) {
 			return
 		}
 		s.tx.Extend(&need)
@@ -91,7 +92,7 @@ func (s *session) reach(cmd *commands.Command, argv [][]byte) {
 		s.tx.Extend(&need)
 		s.shards = need
 	}
-	if s.srv.waiting.any() && cmd.Is(commands.Write) {
+	if s.srv.blocked.Any() && cmd.Is(commands.Write) {
 		s.extend(func(visit func(key []byte)) {
 			for _, k := range s.keys {
 				visit(argv[k.Index])

@@ -54,15 +54,14 @@ func (srv *Server) sendAway(of *slots.Set) {
 		return
 	}
 	for _, k := range srv.watches.inDB(0) {
-		if of.Has(commands.KeySlot([]byte(k.key))) {
-			srv.watches.touch(0, []byte(k.key))
+		if of.Has(commands.KeySlot([]byte(k.Name))) {
+			srv.watches.touch(0, []byte(k.Name))
 		}
 	}
-	for _, w := range srv.waiting.all() {
-		for _, key := range w.keys {
+	for _, w := range srv.blocked.All() {
+		for _, key := range w.Keys {
 			if slot := commands.KeySlot(key); of.Has(slot) {
-				text := srv.elsewhere(slot).WireError
-				srv.endWait(w, func(r *commands.Reply) { r.Error(text) })
+				srv.blocked.Refuse(w, srv.elsewhere(slot).WireError)
 				break
 			}
 		}

@@ -49,7 +49,7 @@ func TestClientThatBeginsToWaitAmidAChangeIsTold(t *testing.T) {
 	r.g.own.Store(less)
 	r.until("nobody waits", func() bool {
 		r.clock.advance(lookAgain)
-		return r.srv.waiting.n.Load() == 0
+		return r.srv.blocked.Count() == 0
 	})
 	w.next(notServed)
 }

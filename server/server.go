@@ -17,6 +17,7 @@ import (
 	"github.com/vigildb/vigil/commands/admin/hotkeys"
 	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/transport"
@@ -42,11 +43,10 @@ type Server struct {
 	memory    clientMemory
 	broker    broker
 	herald    herald
-	polls     *polls
 	channels  shardChannels
-	waiting   waiting
+	blocked   blocking.Calls
 	attendant attendant
-	computes  computes
+	computes  blocking.Workers
 	links     links
 	scripts   scripts
 	watches   watches
@@ -162,7 +162,10 @@ func Start(o Options) (*Server, error) {
 	}
 	srv.recallUsers() // as far as they are known: the rest of the log is read by Load
 	srv.journal = srv.gated()
-	srv.herald.wake, srv.polls = make(chan struct{}, 1), newPolls()
+	srv.herald.wake = make(chan struct{}, 1)
+	srv.attendant.srv = srv
+	srv.blocked.Open(&srv.attendant)
+	srv.computes.Open(&srv.workers)
 	srv.channels.wake, srv.channels.left = make(chan struct{}, 1), make(chan struct{}, 1)
 	srv.loops = transport.NewLoops(transport.Host{Store: srv.journal, Closed: srv.done, Workers: &srv.workers})
 	srv.sockets.plain.serve, srv.sockets.secure.serve = srv.Serve, srv.ServeTLS

@@ -8,6 +8,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/transport"
 )
@@ -49,15 +50,15 @@ type session struct {
 	row      rowCache
 	keys     []commands.KeyRef // of the running call
 	shards   persistence.Shards
-	locked   bool       // the locks of tx are held
-	ready    []readyKey // keys with waiting clients that the call changed
-	notices  []notice   // messages that leave when the call is committed
-	serving  *readyKey  // whose waiting clients are being served, or nil
-	began    int        // where the reply of the running call begins
-	abridged [][]byte   // the arguments as the slow log keeps them, if one of them was handed over
+	locked   bool           // the locks of tx are held
+	ready    []blocking.Key // keys with waiting clients that the call changed
+	notices  []notice       // messages that leave when the call is committed
+	serving  *blocking.Key  // whose waiting clients are being served, or nil
+	began    int            // where the reply of the running call begins
+	abridged [][]byte       // the arguments as the slow log keeps them, if one of them was handed over
 
 	replica  *source.Replica // nil unless the client has said that it is one
-	waiting  *waiter         // the call that is parked
+	waiting  *blocking.Call  // the call that is blocked
 	closing  bool            // no more commands; close when the replies are written
 	skipNext bool            // CLIENT REPLY SKIP was this very call
 	// The call has put confirmations of subscriptions into the outbox: replies are not wanted.
@@ -176,7 +177,7 @@ func (s *session) Killed() bool { return s.Has(commands.ClientCloseSoon) }
 // Leave removes the session from the server.
 func (s *session) Leave() {
 	if w := s.waiting; w != nil {
-		s.srv.waiting.cancel(w)
+		s.srv.blocked.Cancel(w)
 		s.waiting = nil
 	}
 	s.out.shut()

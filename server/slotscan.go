@@ -42,7 +42,7 @@ func (h host) EmptySlots(ctx context.Context, of *slots.Set) error {
 	if mine.Len() == 0 {
 		return nil
 	}
-	srv.abroad(func() {
+	srv.computes.Abroad(func() {
 		err = srv.removeKeys(ctx, mine, func() bool { return srv.frozen().Both(mine).Len() == 0 && own().Equal(mine) })
 	})
 	if errors.Is(err, persistence.ErrNotLeader) {
@@ -96,7 +96,7 @@ func (h host) scanSlots(ctx context.Context, see func(key []byte), more func() b
 		return nil
 	}
 	err := error(nil)
-	srv.abroad(func() { err = srv.journal.WaitDurable(newest) })
+	srv.computes.Abroad(func() { err = srv.journal.WaitDurable(newest) })
 	if errors.Is(err, persistence.ErrNotLeader) {
 		return commands.ErrClusterDown
 	}

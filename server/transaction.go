@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
+	"github.com/vigildb/vigil/server/blocking"
 )
 
 // transaction is what a client has begun with MULTI and WATCH: the calls that EXEC
@@ -13,7 +14,7 @@ import (
 type transaction struct {
 	queue        []queuedCall
 	queueBytes   int // of the arguments of queue
-	watched      map[readyKey]*watchedKey
+	watched      map[blocking.Key]*watchedKey
 	watchedBytes int               // of watched
 	exec         *commands.Command // EXEC while it runs the queue, else nil
 	replyAt      int               // where the reply of the running EXEC begins
@@ -30,7 +31,7 @@ func (t *transaction) add(cmd *commands.Command, argv [][]byte) {
 	for _, a := range argv {
 		t.queueBytes += len(a) + 64
 	}
-	t.queue = append(t.queue, queuedCall{cmd, copyArgs(argv)})
+	t.queue = append(t.queue, queuedCall{cmd, blocking.CopyArgs(argv)})
 }
 
 // flags are the flags of all queued calls together.
@@ -108,7 +109,7 @@ func (s *session) addQueue() {
 	}
 	s.txn.eachKey(func(key []byte) { s.shards.Add(s.tx.Expect(key)) })
 	for _, w := range s.txn.watched {
-		s.shards.Add(s.srv.store.Hash([]byte(w.key)))
+		s.shards.Add(s.srv.store.Hash([]byte(w.Name)))
 	}
 }
 

@@ -5,13 +5,14 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/blocking"
 )
 
 // watchedKey is a key under WATCH of one client. The watchedKeys of one key form a
 // list, so that WATCH and UNWATCH cost the same however many keys and clients there
 // are.
 type watchedKey struct {
-	readyKey
+	blocking.Key
 	s          *session
 	expired    bool        // did not exist, or was expired, when WATCH was called
 	prev, next *watchedKey // guarded by watches.mu
@@ -21,7 +22,7 @@ type watchedKey struct {
 type watches struct {
 	n    atomic.Int32 // watched keys; read without mu
 	mu   sync.Mutex
-	keys map[readyKey]*watchedKey // the first of each key; guarded by mu
+	keys map[blocking.Key]*watchedKey // the first of each key; guarded by mu
 }
 
 func (w *watches) any() bool { return w.n.Load() > 0 }
@@ -33,7 +34,7 @@ func (w *watches) touch(db int, key []byte) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for k := w.keys[readyKey{db, string(key)}]; k != nil; k = k.next {
+	for k := w.keys[blocking.Key{db, string(key)}]; k != nil; k = k.next {
 		k.s.Set(commands.ClientDirtyCAS)
 	}
 }
@@ -42,12 +43,12 @@ func (w *watches) add(k *watchedKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.keys == nil {
-		w.keys = map[readyKey]*watchedKey{}
+		w.keys = map[blocking.Key]*watchedKey{}
 	}
-	if k.next = w.keys[k.readyKey]; k.next != nil {
+	if k.next = w.keys[k.Key]; k.next != nil {
 		k.next.prev = k
 	}
-	w.keys[k.readyKey] = k
+	w.keys[k.Key] = k
 	w.n.Add(1)
 }
 
@@ -61,9 +62,9 @@ func (w *watches) remove(k *watchedKey) {
 	case k.prev != nil:
 		k.prev.next = k.next
 	case k.next != nil:
-		w.keys[k.readyKey] = k.next
+		w.keys[k.Key] = k.next
 	default:
-		delete(w.keys, k.readyKey)
+		delete(w.keys, k.Key)
 	}
 	w.n.Add(-1)
 }
@@ -82,12 +83,12 @@ func (w *watches) clients() map[*session]bool {
 }
 
 // inDB lists the watched keys of a database.
-func (w *watches) inDB(db int) []readyKey {
+func (w *watches) inDB(db int) []blocking.Key {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var keys []readyKey
+	var keys []blocking.Key
 	for k := range w.keys {
-		if k.db == db {
+		if k.DB == db {
 			keys = append(keys, k)
 		}
 	}
@@ -98,14 +99,14 @@ func (w *watches) inDB(db int) []readyKey {
 func (s *session) Watch(c *commands.Ctx, keys [][]byte) error {
 	t := &s.txn
 	if t.watched == nil {
-		t.watched = map[readyKey]*watchedKey{}
+		t.watched = map[blocking.Key]*watchedKey{}
 	}
 	for _, key := range keys {
-		k := readyKey{s.DB(), string(key)}
+		k := blocking.Key{s.DB(), string(key)}
 		if t.watched[k] != nil {
 			continue
 		}
-		w := &watchedKey{readyKey: k, s: s, expired: c.Tx.Kind(key) == 0}
+		w := &watchedKey{Key: k, s: s, expired: c.Tx.Kind(key) == 0}
 		t.watched[k] = w
 		s.srv.watches.add(w)
 		t.watchedBytes += len(key) + watchBytes
@@ -132,8 +133,8 @@ func (s *session) expireWatched() {
 		if w.expired || !s.locked {
 			continue
 		}
-		s.tx.Select(w.db)
-		if s.tx.Kind([]byte(w.key)) == 0 {
+		s.tx.Select(w.DB)
+		if s.tx.Kind([]byte(w.Name)) == 0 {
 			s.Set(commands.ClientDirtyCAS)
 		}
 	}

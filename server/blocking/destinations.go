@@ -1,4 +1,4 @@
-package server
+package blocking
 
 import (
 	"sync/atomic"
@@ -8,7 +8,7 @@ import (
 
 // destinations is where calls such as BLMOVE put what they wait for: a change of the
 // keys that they wait for changes these too, and may serve the clients that wait for
-// these in turn. All of them are locked before the change. It is guarded by waiting.mu.
+// these in turn. All of them are locked before the change. It is guarded by Calls.mu.
 type destinations struct {
 	n  atomic.Int32                       // calls; read without mu
 	of map[string]map[string]*destination // by key waited for and other key of the call, of any database
@@ -20,39 +20,39 @@ type destination struct {
 }
 
 // addLocked notes the destinations of a call that begins to wait.
-func (d *destinations) addLocked(w *waiter) {
-	if len(w.also) == 0 {
+func (d *destinations) addLocked(w *Call) {
+	if len(w.Also) == 0 {
 		return
 	}
 	if d.of == nil {
 		d.of = map[string]map[string]*destination{}
 	}
 	d.n.Add(1)
-	for _, from := range w.keys {
+	for _, from := range w.Keys {
 		to := d.of[string(from)]
 		if to == nil {
 			to = map[string]*destination{}
 			d.of[string(from)] = to
 		}
-		for _, key := range w.also {
+		for _, key := range w.Also {
 			if to[string(key)] == nil {
 				to[string(key)] = &destination{}
 			}
 			to[string(key)].calls++
-			to[string(key)].shards.Union(w.shards)
+			to[string(key)].shards.Union(w.Shards)
 		}
 	}
 }
 
 // removeLocked forgets the destinations of a call whose wait ends.
-func (d *destinations) removeLocked(w *waiter) {
-	if len(w.also) == 0 {
+func (d *destinations) removeLocked(w *Call) {
+	if len(w.Also) == 0 {
 		return
 	}
 	d.n.Add(-1)
-	for _, from := range w.keys {
+	for _, from := range w.Keys {
 		to := d.of[string(from)]
-		for _, key := range w.also {
+		for _, key := range w.Also {
 			if to[string(key)].calls--; to[string(key)].calls == 0 {
 				delete(to, string(key))
 			}
@@ -63,17 +63,17 @@ func (d *destinations) removeLocked(w *waiter) {
 	}
 }
 
-// eachKey visits the keys of a call.
-type eachKey func(visit func(key []byte))
+// EachKey visits the keys of a call.
+type EachKey func(visit func(key []byte))
 
-// maxDestinations is how many destinations are looked at for a call. Locking all
+// MaxDestinations is how many destinations are looked at for a call. Locking all
 // shards, which takes a few microseconds, is quicker than looking at more.
-const maxDestinations = 64
+const MaxDestinations = 64
 
-// widen adds the shards that serving the waiters of the call's keys can need besides
+// Widen adds the shards that serving the clients that wait for the call's keys can need besides
 // those of these keys: those of their destinations, and of the destinations of clients
 // that wait for these in turn.
-func (q *waiting) widen(set *persistence.Shards, keys eachKey) {
+func (q *Calls) Widen(set *persistence.Shards, keys EachKey) {
 	if q.moving.n.Load() == 0 {
 		return
 	}
@@ -96,7 +96,7 @@ func (q *waiting) widen(set *persistence.Shards, keys eachKey) {
 		from := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for key, to := range q.moving.of[from] {
-			if looked++; looked > maxDestinations {
+			if looked++; looked > MaxDestinations {
 				set.AddAll()
 				return
 			}

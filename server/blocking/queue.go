@@ -1,4 +1,4 @@
-package server
+package blocking
 
 import (
 	"container/heap"
@@ -6,41 +6,50 @@ import (
 	"sync/atomic"
 )
 
-// readyKey is a key that changed while clients waited for it.
-type readyKey struct {
-	db  int
-	key string
+// Key is a key of a database.
+type Key struct {
+	DB   int
+	Name string
 }
 
-// waiting is all parked calls. Those that wait for a key are in queues, one for each
+// Calls is all blocked calls. Those that wait for a key are in queues, one for each
 // name of rivals (see commands.Wait): when there is nothing for the first of a queue,
 // the rest of it is not looked at. So a change of a key costs as much as the calls that
 // it serves, however many wait.
-type waiting struct {
-	n     atomic.Int32 // parked calls; read without mu
+type Calls struct {
+	host  Host
+	n     atomic.Int32 // blocked calls; read without mu
 	mu    sync.Mutex
-	lines map[readyKey]map[string]*queue // by rivals; guarded by mu
-	by    map[*session]*waiter           // guarded by mu
-	last  uint64                         // arrival; guarded by mu
+	lines map[Key]map[string]*queue // by rivals; guarded by mu
+	by    map[Client]*Call          // guarded by mu
+	last  uint64                    // arrival; guarded by mu
 
 	moving destinations
+	polls  polls
+	gone   removals
+}
+
+// Open is called once, before calls block.
+func (q *Calls) Open(h Host) {
+	q.host = h
+	q.polls.wake = make(chan struct{}, 1)
 }
 
 // queue is rivals that wait for a key, in order of arrival. It is a linked list of
-// places that belong to their waiters, so that removing a client takes constant
-// time. Its methods need waiting.mu.
+// places that belong to their calls, so that removing one takes constant
+// time. Its methods need Calls.mu.
 type queue struct{ first, last *place }
 
-// place is the position of a waiter in the queue of one of its keys.
+// place is the position of a call in the queue of one of its keys.
 type place struct {
-	w          *waiter
-	line       *queue // nil: in none, as the waiter names the key twice
+	w          *Call
+	line       *queue // nil: in none, as the call names the key twice
 	prev, next *place
 }
 
-// append puts a waiter at the end, unless it is there already: the keys of one
-// waiter are entered one after the other.
-func (l *queue) append(p *place, w *waiter) {
+// append puts a call at the end, unless it is there already: the keys of one
+// call are entered one after the other.
+func (l *queue) append(p *place, w *Call) {
 	if l.last != nil && l.last.w == w {
 		return
 	}
@@ -67,37 +76,41 @@ func (l *queue) remove(p *place) {
 	p.line = nil
 }
 
-func (q *waiting) any() bool { return q.n.Load() > 0 }
+// Any reports whether calls are blocked.
+func (q *Calls) Any() bool { return q.n.Load() > 0 }
 
-// wanted reports whether a client waits for the key.
-func (q *waiting) wanted(db int, key []byte) bool {
-	if !q.any() {
+// Wanted reports whether a client waits for the key.
+func (q *Calls) Wanted(db int, key []byte) bool {
+	if !q.Any() {
 		return false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.lines[readyKey{db, string(key)}]) > 0
+	return len(q.lines[Key{db, string(key)}]) > 0
 }
 
-// of finds the wait of a client, or nil.
-func (q *waiting) of(s *session) *waiter {
+// Count is how many there are.
+func (q *Calls) Count() int { return int(q.n.Load()) }
+
+// Of finds the blocked call of a client, or nil.
+func (q *Calls) Of(c Client) *Call {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.by[s]
+	return q.by[c]
 }
 
-// all lists the parked calls, in no order.
-func (q *waiting) all() (waiters []*waiter) {
+// All lists the blocked calls, in no order.
+func (q *Calls) All() (calls []*Call) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, w := range q.by {
-		waiters = append(waiters, w)
+		calls = append(calls, w)
 	}
-	return waiters
+	return calls
 }
 
-// timed counts the waits that have a timeout.
-func (q *waiting) timed() int {
+// Timed counts the waits that have a timeout.
+func (q *Calls) Timed() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := 0
@@ -109,64 +122,64 @@ func (q *waiting) timed() int {
 	return n
 }
 
-// keyCount is the number of keys that have waiting clients.
-func (q *waiting) keyCount() int {
+// KeyCount is the number of keys that have waiting clients.
+func (q *Calls) KeyCount() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.lines)
 }
 
-// removalCount is the number of keys that have clients waiting for their removal, too.
-func (q *waiting) removalCount() int {
+// RemovalCount is the number of keys that have clients waiting for their removal, too.
+func (q *Calls) RemovalCount() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	keys := map[readyKey]struct{}{}
+	keys := map[Key]struct{}{}
 	for _, w := range q.by {
 		if w.removed {
-			for _, key := range w.keys {
-				keys[readyKey{w.db, string(key)}] = struct{}{}
+			for _, key := range w.Keys {
+				keys[Key{w.DB, string(key)}] = struct{}{}
 			}
 		}
 	}
 	return len(keys)
 }
 
-// keysOf lists the keys of a database that have waiting clients.
-func (q *waiting) keysOf(db int) []readyKey {
+// KeysOf lists the keys of a database that have waiting clients.
+func (q *Calls) KeysOf(db int) []Key {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var keys []readyKey
+	var keys []Key
 	for k := range q.lines {
-		if k.db == db {
+		if k.DB == db {
 			keys = append(keys, k)
 		}
 	}
 	return keys
 }
 
-// enter puts a waiter into the queues of its keys; w.mu and the shards of the
+// enter puts a call into the queues of its keys; w.mu and the shards of the
 // keys are held.
-func (q *waiting) enter(w *waiter) {
+func (q *Calls) enter(w *Call) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.by == nil {
-		q.lines = map[readyKey]map[string]*queue{}
-		q.by = map[*session]*waiter{}
+		q.lines = map[Key]map[string]*queue{}
+		q.by = map[Client]*Call{}
 	}
-	q.by[w.s] = w
+	q.by[w.Client] = w
 	q.last++
 	w.arrival = q.last
-	w.places = make([]place, len(w.keys))
-	for i, key := range w.keys {
+	w.places = make([]place, len(w.Keys))
+	for i, key := range w.Keys {
 		q.yieldLocked(i)
-		q.queueLocked(readyKey{w.db, string(key)}, w.rivalsAt(i)).append(&w.places[i], w)
+		q.queueLocked(Key{w.DB, string(key)}, w.rivalsAt(i)).append(&w.places[i], w)
 	}
 	q.moving.addLocked(w)
 	q.n.Add(1)
 }
 
 // queueLocked returns a queue of a key, made if needed.
-func (q *waiting) queueLocked(k readyKey, rivals string) *queue {
+func (q *Calls) queueLocked(k Key, rivals string) *queue {
 	line := q.lines[k]
 	if line == nil {
 		line = map[string]*queue{}
@@ -178,24 +191,24 @@ func (q *waiting) queueLocked(k readyKey, rivals string) *queue {
 	return line[rivals]
 }
 
-// rivalsAt names what competes with the waiter for its key i.
-func (w *waiter) rivalsAt(i int) string {
+// rivalsAt names what competes with the call for its key i.
+func (w *Call) rivalsAt(i int) string {
 	if w.rivals == nil {
-		return w.cmd.GroupName()
+		return w.Command.GroupName()
 	}
 	return w.rivals[i]
 }
 
-// finish takes a waiter out of its queues. It returns false if that was done before:
+// finish takes a call out of its queues. It returns false if that was done before:
 // the first alone replies. w.mu is held.
-func (q *waiting) finish(w *waiter) bool {
+func (q *Calls) finish(w *Call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w.done.Load() {
 		return false
 	}
 	w.done.Store(true)
-	delete(q.by, w.s)
+	delete(q.by, w.Client)
 	for i := range w.places {
 		q.yieldLocked(i)
 		q.leaveLocked(w, i)
@@ -211,9 +224,9 @@ func (q *waiting) finish(w *waiter) bool {
 	return true
 }
 
-// leaveLocked takes a waiter out of the queue of its key i. What nobody waits for
-// any more goes.
-func (q *waiting) leaveLocked(w *waiter, i int) {
+// leaveLocked takes a call out of the queue of its key i. What nobody waits for
+// Any more goes.
+func (q *Calls) leaveLocked(w *Call, i int) {
 	line := w.places[i].line
 	if line == nil {
 		return
@@ -221,23 +234,15 @@ func (q *waiting) leaveLocked(w *waiter, i int) {
 	if line.remove(&w.places[i]); line.first != nil {
 		return
 	}
-	k := readyKey{w.db, string(w.keys[i])}
+	k := Key{w.DB, string(w.Keys[i])}
 	if delete(q.lines[k], w.rivalsAt(i)); len(q.lines[k]) == 0 {
 		delete(q.lines, k)
 	}
 }
 
-// cancel removes a waiter whose client has left. It returns false if the wait had
-// ended before.
-func (q *waiting) cancel(w *waiter) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return q.finish(w)
-}
-
-// arm keeps what stops the computation of a waiter, or stops it at once if the
+// Arm keeps what stops the computation of a call, or stops it at once if the
 // wait has ended.
-func (q *waiting) arm(w *waiter, stop func()) {
+func (q *Calls) Arm(w *Call, stop func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w.done.Load() {
@@ -247,11 +252,11 @@ func (q *waiting) arm(w *waiter, stop func()) {
 	w.stop = stop
 }
 
-// yieldLocked releases q.mu for a moment after every thousand keys of a waiter. A
-// waiter that has not entered all its queues cannot be served meanwhile, because
+// yieldLocked releases q.mu for a moment after every thousand keys of a call. A
+// call that has not entered all its queues cannot be served meanwhile, because
 // the shards of its keys are locked; one that has not left all of them is marked
 // as done.
-func (q *waiting) yieldLocked(i int) {
+func (q *Calls) yieldLocked(i int) {
 	if i%1000 == 999 {
 		q.mu.Unlock()
 		q.mu.Lock()
@@ -262,11 +267,11 @@ func (q *waiting) yieldLocked(i int) {
 // queues that were not passed over, as a heap in the order in which their first calls
 // came.
 type line struct {
-	q      *waiting
+	q      *Calls
 	queues []arrived
 }
 
-// arrived is a queue and the arrival of its first waiter, or of one that was the first
+// arrived is a queue and the arrival of its first call, or of one that was the first
 // before: others leave at any time.
 type arrived struct {
 	*queue
@@ -274,7 +279,7 @@ type arrived struct {
 }
 
 // line returns the calls that wait for a key, whose shard is locked.
-func (q *waiting) line(k readyKey) *line {
+func (q *Calls) line(k Key) *line {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := &line{q: q}
@@ -287,7 +292,7 @@ func (q *waiting) line(k readyKey) *line {
 
 // next returns the call that came first of those in line, nil if there is none. It
 // stays in line until its wait ends.
-func (l *line) next() *waiter {
+func (l *line) next() *Call {
 	l.q.mu.Lock()
 	defer l.q.mu.Unlock()
 	for len(l.queues) > 0 {
@@ -321,12 +326,12 @@ func (l *line) Pop() any {
 	return x
 }
 
-// plan notes how the timer is stopped that looks at a waiter again, in place of the one
+// plan notes how the timer is stopped that looks at a call again, in place of the one
 // before it.
-func (q *waiting) plan(w *waiter, stop func()) {
+func (q *Calls) plan(w *Call, stop func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if w.isDone() {
+	if w.Done() {
 		stop()
 		return
 	}
