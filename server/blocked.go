@@ -10,12 +10,13 @@ import (
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/server/blocking"
+	"github.com/vigildb/vigil/server/tracking"
 )
 
 // block makes the call that just ran one that waits. The keys are still locked.
 func (s *session) block(cmd *commands.Command, argv [][]byte, wait *commands.Wait) {
 	c := &blocking.Call{Client: s, Command: cmd, Shards: s.shards, DB: s.DB(), Proto: s.Proto(),
-		Silent: s.Has(commands.ClientReplyOff | commands.ClientReplySkip), Caches: cmd.Is(commands.ReadOnly) && s.caches()}
+		Silent: s.Has(commands.ClientReplyOff | commands.ClientReplySkip), Caches: cmd.Is(commands.ReadOnly) && tracking.Caches(s)}
 	if s.in.given {
 		argv = withoutLong(argv) // which belong to the handler
 	}
@@ -62,7 +63,7 @@ func (r runner) Abandon() { r.s.tx.Abandon() }
 // Rerun runs a call and commits what it has changed.
 func (r runner) Rerun(k blocking.Key, w *blocking.Call) blocking.Outcome {
 	s, of := r.s, w.Client.(*session)
-	defer s.serveFor(of)()
+	defer s.cache.Serve(of)()
 	c, out := r.run(k, w, of)
 	if out == blocking.Broken {
 		return out
@@ -75,7 +76,9 @@ func (r runner) Rerun(k blocking.Key, w *blocking.Call) blocking.Outcome {
 	}
 	s.srv.stats.looked(&c.Lookups) // not of each time that there was nothing for it
 	s.srv.blocked.Served(w, c.Reply.Encoded(), max(lsn, s.tx.Seen()))
-	s.rememberFor(w)
+	if w.Caches {
+		s.srv.tracking.ReadFor(&s.cache, &of.cache, w.Command, w.Args)
+	}
 	return out
 }
 

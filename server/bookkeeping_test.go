@@ -23,7 +23,7 @@ func TestWatchesForgetWhoLeavesAndNobodyElse(t *testing.T) {
 		sessions[i] = &session{txn: transaction{watched: map[blocking.Key]*watchedKey{}}}
 	}
 	for range 2000 {
-		s, k := sessions[rng.IntN(len(sessions))], blocking.Key{rng.IntN(2), fmt.Sprint(rng.IntN(3))}
+		s, k := sessions[rng.IntN(len(sessions))], blocking.Key{DB: rng.IntN(2), Name: fmt.Sprint(rng.IntN(3))}
 		if old := s.txn.watched[k]; old != nil {
 			w.remove(old)
 			delete(s.txn.watched, k)

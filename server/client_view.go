@@ -108,7 +108,7 @@ func (s *session) line(v clientView) string {
 		"io-thread=0 tot-net-in=%d tot-net-out=%d tot-cmds=%d",
 		s.ID, s.Addr, s.LocalAddr, text.Name, s.age(now), s.idle(now),
 		s.flagLetters(v), s.capaLetters(), s.DB(), v.sub, v.psub, v.ssub, v.multi, v.watch, v.input, v.inputFree, v.args, v.queued,
-		v.replyCap, v.replyCap, list, pending, total, cmd, text.User, s.redirectedTo(), s.Proto(),
+		v.replyCap, v.replyCap, list, pending, total, cmd, text.User, s.cache.RedirectedTo(), s.Proto(),
 		text.LibName, text.LibVersion, s.traffic.input.Load(), s.traffic.output.Load(), s.traffic.commands.Load())
 }
 

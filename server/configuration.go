@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/tracking"
 	"github.com/vigildb/vigil/structures/glob"
 )
 
@@ -40,8 +41,8 @@ func (srv *Server) apply(c *conf.Settings) {
 	srv.latency.threshold.Store(c.LatencyThreshold)
 	srv.importing.Store(c.ImportMode)
 	srv.stats.untracked.Store(!c.LatencyTracking)
-	srv.tracking.most.Store(c.TrackingTableMaxKeys)
-	srv.limitTracking(trackingEffort, nil, nil)
+	srv.tracking.SetLimit(c.TrackingTableMaxKeys)
+	srv.tracking.Trim(tracking.Effort)
 	if srv.store != nil {
 		srv.store.SetSync(set.sync)
 		srv.store.SetMaxMemory(c.MaxMemory, set.policy, c.MaxMemorySamples)

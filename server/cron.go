@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/vigildb/vigil/server/tracking"
 )
 
 const (
@@ -79,7 +81,7 @@ func (c *cron) run(srv *Server) {
 	}
 	srv.upkeep.noteMemory(now, srv.overLimit())
 	srv.blocked.ServeRemoved()
-	srv.limitTracking(trackingEffort, nil, nil)
+	srv.tracking.Trim(tracking.Effort)
 	srv.announceLeader()
 	c.dropSubscribers(srv)
 	srv.rates.take(now, srv.counted())

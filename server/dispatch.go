@@ -47,7 +47,7 @@ func (s *session) execute(argv [][]byte) {
 	if s.Has(commands.ClientReplica) && s.ctx.Reply.Len() > mark {
 		s.rogue(argv)
 	}
-	if len(s.cache.pushes) > 0 || s.Has(commands.ClientTracking) {
+	if s.cache.Pushes() || s.Has(commands.ClientTracking) {
 		s.endTracked(cmd)
 	}
 	if s.confirmed || s.Has(commands.ClientPubSub) {
@@ -188,7 +188,7 @@ func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 	}
 	s.beginTx(cmd)
 	s.tx.OnChange = nil
-	if w.Any() || s.srv.watches.any() || s.srv.tracking.any() {
+	if w.Any() || s.srv.watches.any() || s.srv.tracking.Any() {
 		s.tx.OnChange = s.changed
 	}
 	return nil
@@ -250,7 +250,7 @@ func (s *session) release() {
 	if s.locked {
 		s.locked = false
 		s.tx.Unlock()
-		s.sayChanged()
+		s.srv.tracking.Unlocked(&s.cache)
 	}
 	if s.script.inside {
 		s.script.inside = false
@@ -312,9 +312,9 @@ func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
 	c.Args.Reset(argv, first)
 	mark := c.Reply.Len()
 	err := cmd.Run(c)
-	s.sayAllChanged()
+	s.srv.tracking.ChangedAll(&s.cache)
 	if s.Has(commands.ClientTracking) && cmd.Is(commands.ReadOnly) {
-		s.remember(cmd, argv)
+		s.srv.tracking.Read(&s.cache, cmd, argv)
 	}
 	if err == nil && s.locked {
 		err = s.tx.Err() // a key that cannot be read is not a missing one
@@ -353,8 +353,8 @@ func (s *session) fail(cmd *commands.Command, err error) {
 // changed is called by the transaction when a key was changed, under its lock.
 func (s *session) changed(db int, key []byte) {
 	s.srv.watches.touch(db, key)
-	if s.srv.tracking.any() {
-		s.invalidated(key)
+	if s.srv.tracking.Any() {
+		s.srv.tracking.Changed(&s.cache, key)
 	}
 	if s.srv.blocked.Wanted(db, key) {
 		s.isReady(db, key)
@@ -370,7 +370,7 @@ func (s *session) isReady(db int, key []byte) {
 	if n := len(s.ready); n > 0 && s.ready[n-1].DB == db && s.ready[n-1].Name == string(key) {
 		return
 	}
-	s.ready = append(s.ready, blocking.Key{db, string(key)})
+	s.ready = append(s.ready, blocking.Key{DB: db, Name: string(key)})
 }
 
 // account counts the call, which began at start in this turn, and keeps it if it

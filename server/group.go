@@ -246,7 +246,7 @@ func (srv *Server) leave() {
 			s.conn.HangUp()
 		}
 	}
-	srv.invalidateAll(nil, nil)
+	srv.tracking.RemovedAll()
 	srv.loadLibraries()
 	srv.declareUsers()
 }

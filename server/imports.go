@@ -211,7 +211,7 @@ func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) 
 	if j.origin != nil {
 		s.tx.SetReplicated(*j.origin)
 	}
-	s.sayAllChanged()
+	s.srv.tracking.ChangedAll(&s.cache)
 	err = s.tx.Err()
 	s.commit()
 	if err == nil {
@@ -220,7 +220,7 @@ func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) 
 	if lsn := s.dur.awaited(); lsn > 0 && err == nil {
 		s.locked = false
 		s.tx.Unlock()
-		s.sayChanged()
+		s.srv.tracking.Unlocked(&s.cache)
 		err = srv.journal.WaitDurable(lsn)
 	}
 	return err
@@ -269,7 +269,7 @@ func (s *session) merge(j *importJob, in *intake.Intake) (put, kept int64, err e
 			s.commit()
 			s.locked = false
 			s.tx.Unlock()
-			s.sayChanged()
+			s.srv.tracking.Unlocked(&s.cache)
 			s.srv.store.Throttle()
 			return err
 		}, nil

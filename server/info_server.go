@@ -74,7 +74,7 @@ func infoClients(t *infoText) {
 	field(t, "client_recent_max_input_buffer", slow.largestIn)
 	field(t, "client_recent_max_output_buffer", slow.largestOut)
 	field(t, "blocked_clients", t.srv.blocked.Count()+t.srv.pause.count())
-	field(t, "tracking_clients", t.srv.tracking.clients.Load())
+	field(t, "tracking_clients", t.srv.tracking.Counts().Clients)
 	field(t, "pubsub_clients", pubsub)
 	field(t, "watching_clients", watching)
 	field(t, "clients_in_timeout_table", t.srv.blocked.Timed())

@@ -136,9 +136,10 @@ func infoStats(t *infoText) {
 		"total_active_defrag_time", "current_active_defrag_time"} {
 		field(t, name, 0)
 	}
-	field(t, "tracking_total_keys", t.srv.tracking.keys.Load())
-	field(t, "tracking_total_items", t.srv.tracking.items.Load())
-	field(t, "tracking_total_prefixes", t.srv.tracking.asked.Load())
+	tracked := t.srv.tracking.Counts()
+	field(t, "tracking_total_keys", tracked.Keys)
+	field(t, "tracking_total_items", tracked.Items)
+	field(t, "tracking_total_prefixes", tracked.Prefixes)
 	field(t, "unexpected_error_replies", 0)
 	field(t, "total_error_replies", st.errorReplies.Load())
 	field(t, "dump_payload_sanitizations", 0)

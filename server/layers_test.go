@@ -84,6 +84,7 @@ const rooms = `
 	server/replica:         structures/aof
 	server/resp:
 	server/source:          persistence structures structures/aof
+	server/tracking:        commands
 	server/transport:       structures
 	structures:
 	structures/aof:         structures

@@ -137,7 +137,7 @@ func (s *session) InvalidateDB(db int) { s.WakeDB(db, db) }
 // database will have its EXEC fail; the calls of waiting clients are run again
 // at commit.
 func (s *session) WakeDB(db, other int) {
-	s.cache.all = true
+	s.cache.ChangesAll()
 	s.touchDB(db, other)
 	if s.srv.blocked.Any() {
 		s.ready = append(s.ready, s.srv.blocked.KeysOf(db)...)

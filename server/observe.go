@@ -13,7 +13,7 @@ func (h host) Observe(db int, keys [][]byte) commands.Observation {
 	o := observation{&session{host: h}}
 	o.s.txn.watched = map[blocking.Key]*watchedKey{}
 	for _, key := range keys {
-		k := blocking.Key{db, string(key)}
+		k := blocking.Key{DB: db, Name: string(key)}
 		if o.s.txn.watched[k] == nil {
 			w := &watchedKey{Key: k, s: o.s}
 			o.s.txn.watched[k] = w

@@ -130,7 +130,7 @@ const idleAfter = 5 * time.Second
 // a key.
 func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {
 	srv.watches.touch(db, key)
-	srv.invalidateRemoved(key)
+	srv.tracking.Removed(key)
 	if ev != persistence.EventFieldExpired && ev != persistence.EventMemberExpired {
 		srv.blocked.Removed(db, key)
 	}

@@ -80,8 +80,8 @@ func (s *session) send() error {
 	return err
 }
 
-// deliver gives the client bytes from another goroutine.
-func (s *session) deliver(b []byte) {
+// Deliver gives the client bytes from another goroutine.
+func (s *session) Deliver(b []byte) {
 	first, over := s.out.add(b, s.outputLimit(), s.srv.clock.Now().Unix())
 	s.tell(first, over)
 }

@@ -99,9 +99,9 @@ func (p *broker) publish(from *session, c *commands.Ctx, kind pubsub.Kind, chann
 			b := m.bytes(s.Proto())
 			if s == from && !c.InMulti && !s.Has(commands.ClientReplyOff|commands.ClientReplySkip) {
 				s.collectAhead(c)
-				s.cache.pushes = append(s.cache.pushes, b...)
+				s.cache.Push(b)
 			} else {
-				s.deliver(b)
+				s.Deliver(b)
 			}
 		}
 		n += len(list)

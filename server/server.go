@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/source"
+	"github.com/vigildb/vigil/server/tracking"
 	"github.com/vigildb/vigil/server/transport"
 )
 
@@ -50,7 +50,7 @@ type Server struct {
 	links     links
 	scripts   scripts
 	watches   watches
-	tracking  tracking
+	tracking  tracking.Table
 	monitors  monitors
 	pause     pause
 	freeze    freeze
@@ -133,7 +133,7 @@ func Start(o Options) (*Server, error) {
 	srv.loading.Store(true)
 	srv.stats.open(table, func(text string) { srv.logf(LogWarning, "%s", text) })
 	srv.scripts.open(o.Clock)
-	srv.tracking.seed = maphash.MakeSeed()
+	srv.tracking.Open(&srv.clients)
 	srv.configure()
 	srv.scripts.engine.Report(srv.settings().limits.RedisVersion)
 	if err := srv.openUsers(); err != nil {
@@ -304,6 +304,7 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	s.ctx.Reply = commands.NewReply(nil, 2)
 	s.ctx.Reply.Bound(s.grant)
 	s.out.total = &srv.memory.total
+	s.cache.Open(s)
 	set := srv.settings()
 	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
 	s.setAuthenticated(s.Open())

@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/source"
+	"github.com/vigildb/vigil/server/tracking"
 	"github.com/vigildb/vigil/server/transport"
 )
 
@@ -41,7 +42,7 @@ type session struct {
 	dur    durability
 	script scripting
 	out    outbox
-	cache  caching
+	cache  tracking.State
 	foot   footprint
 	view   publishedView
 
@@ -182,7 +183,7 @@ func (s *session) Leave() {
 	}
 	s.out.shut()
 	s.unwatch()
-	s.endTracking()
+	s.srv.tracking.Leave(&s.cache)
 	s.subs.end(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	if s.replica != nil {

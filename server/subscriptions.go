@@ -163,7 +163,7 @@ func (s *session) collectAhead(c *commands.Ctx) {
 		s.collectInto(&came)
 		c.Reply.Insert(s.txn.replyAt, came.Encoded())
 		s.txn.replyAt += came.Len()
-		s.repeatLost()
+		s.srv.tracking.RepeatLost(&s.cache)
 	default:
 		s.collect()
 	}
@@ -173,7 +173,7 @@ func (s *session) collectAhead(c *commands.Ctx) {
 // confirmations and messages are not replies.
 func (s *session) keepPushed(c *commands.Ctx, mark int) {
 	if s.Has(commands.ClientReplyOff|commands.ClientReplySkip) && c.Reply.Len() > mark {
-		s.deliver(c.Reply.After(mark))
+		s.Deliver(c.Reply.After(mark))
 		c.Reply.Rewind(mark)
 		s.confirmed = true
 	}

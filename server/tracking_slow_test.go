@@ -92,7 +92,7 @@ func TestClientThatDoesNotReadInvalidationsIsDisconnected(t *testing.T) {
 				}
 				if teller == slow {
 					r.connected(1)
-					if r.srv.tracking.any() {
+					if r.srv.tracking.Any() {
 						t.Error("the tracking of a client that has gone goes on")
 					}
 					return

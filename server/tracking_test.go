@@ -125,14 +125,14 @@ func TestNoClientKeepsAStaleValue(t *testing.T) {
 			}
 		}
 	}
-	if n := r.srv.tracking.keys.Load(); n > 12 {
+	if n := r.srv.tracking.Counts().Keys; n > 12 {
 		t.Errorf("%d keys are tracked, more than the limit", n)
 	}
 	for _, c := range readers {
 		c.want("CLIENT TRACKING OFF", "OK")
 	}
-	if n, items := r.srv.tracking.keys.Load(), r.srv.tracking.items.Load(); n != 0 || items != 0 {
-		t.Errorf("%d keys and %d items are left without clients", n, items)
+	if c := r.srv.tracking.Counts(); c.Keys != 0 || c.Items != 0 {
+		t.Errorf("%d keys and %d items are left without clients", c.Keys, c.Items)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestAFullTableInvalidatesWhatItForgets(t *testing.T) {
 		c.next("(nil)")
 		c.reply()
 	}
-	if n := r.srv.tracking.keys.Load(); n != 10 {
+	if n := r.srv.tracking.Counts().Keys; n != 10 {
 		t.Errorf("%d keys are tracked, want 10", n)
 	}
 }
@@ -259,7 +259,7 @@ func TestReadersThatHaveLeftAreForgotten(t *testing.T) {
 		gone.ended()
 		r.connected(2)
 	}
-	if n := r.srv.tracking.items.Load(); n > 20 {
+	if n := r.srv.tracking.Counts().Items; n > 20 {
 		t.Errorf("%d readers of one key are kept, of which one is connected", n)
 	}
 }
@@ -328,11 +328,9 @@ func TestKeyThatIsLostAmidExecIsInvalidatedAfterIt(t *testing.T) {
 	var lose func()
 	r := newRig(t, func(o *Options) { o.Log = slog.New(onLine{"lose it", func() { lose() }}) })
 	lose = func() {
-		key, readers, ok := r.srv.tracking.drop()
-		if !ok {
+		if !r.srv.tracking.Lose() {
 			t.Error("no key is remembered")
 		}
-		r.srv.tellReaders(readers, []byte(key), nil, nil)
 	}
 	script := "redis.log(redis.LOG_WARNING, 'lose it')"
 	for name, read := range map[string][]string{

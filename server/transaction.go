@@ -143,13 +143,13 @@ func (s *session) Exec(c *commands.Ctx) error {
 		s.endMulti()
 		return s.execApart(c, queue)
 	}
-	s.cache.collect = s.txn.flags()&commands.PubSub != 0
+	s.cache.Collect(s.txn.flags()&commands.PubSub != 0)
 	s.endMulti()
 	exec := c.Command
 	s.txn.exec, c.InMulti = exec, true
 	defer func() {
 		s.txn.exec, c.InMulti, c.Command = nil, false, exec
-		s.cache.collect, s.cache.read = false, nil
+		s.cache.Collect(false)
 	}()
 	s.txn.replyAt = c.Reply.Len()
 	c.Reply.Array(len(queue))

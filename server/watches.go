@@ -34,7 +34,7 @@ func (w *watches) touch(db int, key []byte) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for k := w.keys[blocking.Key{db, string(key)}]; k != nil; k = k.next {
+	for k := w.keys[blocking.Key{DB: db, Name: string(key)}]; k != nil; k = k.next {
 		k.s.Set(commands.ClientDirtyCAS)
 	}
 }
@@ -102,7 +102,7 @@ func (s *session) Watch(c *commands.Ctx, keys [][]byte) error {
 		t.watched = map[blocking.Key]*watchedKey{}
 	}
 	for _, key := range keys {
-		k := blocking.Key{s.DB(), string(key)}
+		k := blocking.Key{DB: s.DB(), Name: string(key)}
 		if t.watched[k] != nil {
 			continue
 		}

@@ -1,4 +1,4 @@
-package server
+package tracking
 
 import (
 	"hash/maphash"
@@ -10,43 +10,37 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// Client-side caching. The server remembers which keys each tracking client has read, or
-// which prefixes it asked for, and sends an invalidation when one of these keys changes.
-// No client keeps a stale value: a key is remembered while the lock of its shard is held
-// for the read, and its invalidation is given to the client's outbox under the lock of the
-// write, or for prefixes just after it. What a client has read before is written to it
-// before. Databases make no difference, as in Redis. See ADR 0039.
-
 const (
-	// trackingShards is the number of parts of the table, each with its own lock.
-	trackingShards = 64
-	// trackingReaders is the most clients a key that are remembered on average.
-	trackingReaders = 16
-	// trackingEffort is the number of keys that the table loses at most in one round
-	// when its limit was lowered.
-	trackingEffort = 20_000
+	// tableShards is the number of parts of the table, each with its own lock.
+	tableShards = 64
+	// meanReaders is the most clients a key that are remembered on average.
+	meanReaders = 16
 )
 
-// tracker is a client that has turned tracking on. The table keeps it for as long as a
+// Effort is the number of keys that the table loses at most in one round when its limit was
+// lowered.
+const Effort = 20_000
+
+// Tracker is a client that has turned tracking on. The table keeps it for as long as a
 // key that it has read does not change, so it does not keep the session of a client that
 // has left.
-type tracker struct {
-	s        atomic.Pointer[session] // nil: the client has left
-	redirect atomic.Uint64           // id of the client that gets the invalidations; 0: itself
+type Tracker struct {
+	client   atomic.Pointer[Client] // nil: the client has left
+	redirect atomic.Uint64          // id of the client that gets the invalidations; 0: itself
 
-	prefixes map[string]bool // guarded by tracking.mu
+	prefixes map[string]bool // guarded by Table.mu
 	bytes    int             // of prefixes; used by the owner only
 }
 
 // readers are the clients that have read a key: nearly always a single one.
 type readers struct {
-	first *tracker
-	more  map[*tracker]struct{}
+	first *Tracker
+	more  map[*Tracker]struct{}
 }
 
 // all lists the readers.
-func (r readers) all() []*tracker {
-	list := make([]*tracker, 0, 1+len(r.more))
+func (r readers) all() []*Tracker {
+	list := make([]*Tracker, 0, 1+len(r.more))
 	if r.first != nil {
 		list = append(list, r.first)
 	}
@@ -55,7 +49,7 @@ func (r readers) all() []*tracker {
 
 // add adds a reader, and reports the change of their number: those that have left are
 // removed whenever there are twice as many.
-func (r *readers) add(t *tracker) (change int) {
+func (r *readers) add(t *Tracker) (change int) {
 	if r.first == t {
 		return 0
 	}
@@ -67,25 +61,26 @@ func (r *readers) add(t *tracker) (change int) {
 		return 0
 	}
 	if r.more == nil {
-		r.more = map[*tracker]struct{}{}
+		r.more = map[*Tracker]struct{}{}
 	}
 	if n := len(r.more); n >= 8 && n&(n-1) == 0 {
-		maps.DeleteFunc(r.more, func(t *tracker, _ struct{}) bool { return t.s.Load() == nil })
+		maps.DeleteFunc(r.more, func(t *Tracker, _ struct{}) bool { return t.client.Load() == nil })
 		change = len(r.more) - n
 	}
 	r.more[t] = struct{}{}
 	return change + 1
 }
 
-// trackingShard is a part of the table. Its mutex is a leaf.
-type trackingShard struct {
+// tableShard is a part of the table. Its mutex is a leaf.
+type tableShard struct {
 	mu   sync.Mutex
 	keys map[string]readers // guarded by mu
 }
 
-// tracking is the table of keys that clients have read, and the prefixes that they asked
+// Table is the table of keys that clients have read, and the prefixes that they asked
 // for.
-type tracking struct {
+type Table struct {
+	others  Clients
 	clients atomic.Int32 // with tracking on; changed under mu
 	keys    atomic.Int64 // in shards
 	items   atomic.Int64 // readers of these
@@ -93,22 +88,42 @@ type tracking struct {
 	asked   atomic.Int32 // prefixes
 	next    atomic.Uint32
 	seed    maphash.Seed
-	shards  [trackingShards]trackingShard
+	shards  [tableShards]tableShard
 
 	mu       sync.RWMutex
-	prefixes map[string]map[*tracker]struct{} // guarded by mu
+	trackers map[*Tracker]struct{}            // of clients; guarded by mu
+	prefixes map[string]map[*Tracker]struct{} // guarded by mu
 	lengths  []int                            // of prefixes, in order; guarded by mu
 }
 
-// any reports whether a client has tracking on.
-func (t *tracking) any() bool { return t.clients.Load() > 0 }
+// Open is called once, before the table is used.
+func (t *Table) Open(others Clients) {
+	t.others, t.seed = others, maphash.MakeSeed()
+}
 
-func (t *tracking) shard(key []byte) *trackingShard {
-	return &t.shards[maphash.Bytes(t.seed, key)%trackingShards]
+// Any reports whether a client has tracking on.
+func (t *Table) Any() bool { return t.clients.Load() > 0 }
+
+// SetLimit changes how many keys are remembered; 0 is no limit.
+func (t *Table) SetLimit(keys int64) { t.most.Store(keys) }
+
+// Counts is how much there is of everything.
+type Counts struct {
+	Clients, Keys, Prefixes int64
+	Items                   int64 // keys, each once for every client that has read it
+}
+
+// Counts returns the sizes of the table.
+func (t *Table) Counts() Counts {
+	return Counts{int64(t.clients.Load()), t.keys.Load(), int64(t.asked.Load()), t.items.Load()}
+}
+
+func (t *Table) shard(key []byte) *tableShard {
+	return &t.shards[maphash.Bytes(t.seed, key)%tableShards]
 }
 
 // remember notes that a client has read a key.
-func (t *tracking) remember(key []byte, by *tracker) {
+func (t *Table) remember(key []byte, by *Tracker) {
 	sh := t.shard(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -130,7 +145,7 @@ func (t *tracking) remember(key []byte, by *tracker) {
 }
 
 // has reports whether a key that a client has read is remembered.
-func (t *tracking) has(key []byte, by *tracker) bool {
+func (t *Table) has(key []byte, by *Tracker) bool {
 	sh := t.shard(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -140,7 +155,7 @@ func (t *tracking) has(key []byte, by *tracker) bool {
 }
 
 // forget removes a key and returns the clients that have read it.
-func (t *tracking) forget(key []byte) (r readers, known bool) {
+func (t *Table) forget(key []byte) (r readers, known bool) {
 	sh := t.shard(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -152,7 +167,7 @@ func (t *tracking) forget(key []byte) (r readers, known bool) {
 }
 
 // count adds n keys with such readers each; n may be negative.
-func (t *tracking) count(n int64, r readers) {
+func (t *Table) count(n int64, r readers) {
 	t.keys.Add(n)
 	items := int64(len(r.more))
 	if r.first != nil {
@@ -162,15 +177,15 @@ func (t *tracking) count(n int64, r readers) {
 }
 
 // full reports whether the table is over its limit.
-func (t *tracking) full() bool {
+func (t *Table) full() bool {
 	most := t.most.Load()
-	return most > 0 && (t.keys.Load() > most || t.items.Load()/trackingReaders > most)
+	return most > 0 && (t.keys.Load() > most || t.items.Load()/meanReaders > most)
 }
 
 // drop removes a random key: which one a map yields first.
-func (t *tracking) drop() (key string, r readers, ok bool) {
-	for range trackingShards {
-		sh := &t.shards[t.next.Add(1)%trackingShards]
+func (t *Table) drop() (key string, r readers, ok bool) {
+	for range tableShards {
+		sh := &t.shards[t.next.Add(1)%tableShards]
 		if key, r, ok = sh.pop(); ok {
 			t.count(-1, r)
 			return key, r, true
@@ -180,7 +195,7 @@ func (t *tracking) drop() (key string, r readers, ok bool) {
 }
 
 // pop removes a key of the shard.
-func (sh *trackingShard) pop() (key string, r readers, ok bool) {
+func (sh *tableShard) pop() (key string, r readers, ok bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for key, r = range sh.keys {
@@ -191,7 +206,7 @@ func (sh *trackingShard) pop() (key string, r readers, ok bool) {
 }
 
 // clear removes all keys.
-func (t *tracking) clear() {
+func (t *Table) clear() {
 	for i := range t.shards {
 		sh := &t.shards[i]
 		sh.mu.Lock()
@@ -204,11 +219,15 @@ func (t *tracking) clear() {
 }
 
 // join counts a client that turns tracking on, and adds prefixes that it asks for.
-func (t *tracking) join(by *tracker, first bool, prefixes [][]byte) {
+func (t *Table) join(by *Tracker, first bool, prefixes [][]byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if first {
 		t.clients.Add(1)
+		if t.trackers == nil {
+			t.trackers = map[*Tracker]struct{}{}
+		}
+		t.trackers[by] = struct{}{}
 	}
 	for _, p := range prefixes {
 		if by.prefixes[string(p)] {
@@ -221,10 +240,10 @@ func (t *tracking) join(by *tracker, first bool, prefixes [][]byte) {
 		by.prefixes[name] = true
 		by.bytes += len(name) + prefixBytes
 		if t.prefixes == nil {
-			t.prefixes = map[string]map[*tracker]struct{}{}
+			t.prefixes = map[string]map[*Tracker]struct{}{}
 		}
 		if t.prefixes[name] == nil {
-			t.prefixes[name] = map[*tracker]struct{}{}
+			t.prefixes[name] = map[*Tracker]struct{}{}
 		}
 		t.prefixes[name][by] = struct{}{}
 	}
@@ -232,7 +251,7 @@ func (t *tracking) join(by *tracker, first bool, prefixes [][]byte) {
 }
 
 // leave ends the tracking of a client. The table is freed with the last one.
-func (t *tracking) leave(by *tracker) {
+func (t *Table) leave(by *Tracker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for name := range by.prefixes {
@@ -241,6 +260,7 @@ func (t *tracking) leave(by *tracker) {
 		}
 	}
 	by.prefixes, by.bytes = nil, 0
+	delete(t.trackers, by)
 	t.measureLocked()
 	if t.clients.Add(-1) == 0 {
 		t.clear()
@@ -248,7 +268,7 @@ func (t *tracking) leave(by *tracker) {
 }
 
 // measureLocked updates what follows from prefixes.
-func (t *tracking) measureLocked() {
+func (t *Table) measureLocked() {
 	t.asked.Store(int32(len(t.prefixes)))
 	t.lengths = t.lengths[:0]
 	for name := range t.prefixes {
@@ -259,14 +279,14 @@ func (t *tracking) measureLocked() {
 }
 
 // prefixesOf lists the prefixes of a client in order.
-func (t *tracking) prefixesOf(by *tracker) []string {
+func (t *Table) prefixesOf(by *Tracker) []string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return slices.Sorted(maps.Keys(by.prefixes))
 }
 
 // wanted reports whether a client asked for a prefix of the key.
-func (t *tracking) wanted(key []byte) bool {
+func (t *Table) wanted(key []byte) bool {
 	if t.asked.Load() == 0 {
 		return false
 	}
@@ -283,14 +303,21 @@ func (t *tracking) wanted(key []byte) bool {
 	return false
 }
 
+// all lists the clients that have tracking on.
+func (t *Table) all() []*Tracker {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return slices.Collect(maps.Keys(t.trackers))
+}
+
 // audience is what the clients of one prefix are told.
 type audience struct {
 	keys    [][]byte
-	clients []*tracker
+	clients []*Tracker
 }
 
 // audiences groups keys by the prefixes that clients asked for.
-func (t *tracking) audiences(keys [][]byte) []audience {
+func (t *Table) audiences(keys [][]byte) []audience {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var list []audience
@@ -317,7 +344,15 @@ func (t *tracking) audiences(keys [][]byte) []audience {
 }
 
 // active reports whether the client has tracking on, and not for prefixes.
-func (t *tracker) active() (s *session, ok bool) {
-	s = t.s.Load()
-	return s, s != nil && s.Has(commands.ClientTracking) && !s.Has(commands.ClientTrackingBcast)
+func (t *Tracker) active() (c Client, ok bool) {
+	c = t.of()
+	return c, c != nil && c.Has(commands.ClientTracking) && !c.Has(commands.ClientTrackingBcast)
+}
+
+// of is the client, nil if it has left.
+func (t *Tracker) of() Client {
+	if c := t.client.Load(); c != nil {
+		return *c
+	}
+	return nil
 }
