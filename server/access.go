@@ -6,7 +6,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
-	"github.com/vigildb/vigil/commands/pubsub"
+	"github.com/vigildb/vigil/server/pubsub"
 )
 
 // What clients may do. Each has a user whose rules are asked for every call: when it is
@@ -134,7 +134,10 @@ func (s *session) Revoke(c *commands.Ctx, deleted []*acl.User) {
 
 // revoke is Revoke for any caller; it reports whether self, which may be nil, is to be disconnected too.
 func (srv *Server) revoke(self *session, deleted []*acl.User) (itself bool) {
-	lost, gone := srv.broker.lost(), make(map[*acl.User]bool, len(deleted))
+	lost := srv.broker.Lost(func(c pubsub.Subscriber, kind pubsub.Kind, name string) bool {
+		return c.(*session).mayReceive(kind, name)
+	})
+	gone := make(map[*acl.User]bool, len(deleted))
 	for _, u := range deleted {
 		gone[u] = true
 	}
@@ -148,23 +151,6 @@ func (srv *Server) revoke(self *session, deleted []*acl.User) (itself bool) {
 		}
 	}
 	return itself
-}
-
-// lost are the subscribers that may not receive what they subscribe to.
-func (p *broker) lost() map[*session]bool {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	lost := map[*session]bool{}
-	for kind, topics := range p.topics {
-		for name, list := range topics {
-			for _, u := range list {
-				if !u.s.mayReceive(pubsub.Kind(kind), name) {
-					lost[u.s] = true
-				}
-			}
-		}
-	}
-	return lost
 }
 
 // AccessLog is the log of refused calls.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/server/blocking"
 )
 
@@ -49,35 +48,6 @@ func TestWatchesForgetWhoLeavesAndNobodyElse(t *testing.T) {
 	}
 	if len(w.keys) != 0 {
 		t.Errorf("%d keys are watched by nobody", len(w.keys))
-	}
-}
-
-func TestSubscriptionsEndForWhoLeavesAndNobodyElse(t *testing.T) {
-	const seed = 1
-	rng := rand.New(rand.NewPCG(seed, seed))
-	var p broker
-	held := map[*subscription]bool{}
-	for range 2000 {
-		if rng.IntN(2) == 0 {
-			u := &subscription{s: &session{}}
-			p.add(u, pubsub.Channel, "ch")
-			held[u] = true
-		} else {
-			for u := range held { // any
-				p.remove(u, pubsub.Channel, "ch")
-				delete(held, u)
-				break
-			}
-		}
-		list := p.topics[pubsub.Channel]["ch"]
-		if len(list) != len(held) {
-			t.Fatalf("seed %d: %d subscriptions, want %d", seed, len(list), len(held))
-		}
-		for i, u := range list {
-			if !held[u] || u.at != i {
-				t.Fatalf("seed %d: the subscription at %d is of somebody who left, or thinks that it is at %d", seed, i, u.at)
-			}
-		}
 	}
 }
 

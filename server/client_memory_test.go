@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/pubsub"
 )
 
 // config sets a directive.
@@ -101,7 +102,7 @@ func TestClientsThatHoldMostAreEvicted(t *testing.T) {
 			}
 		},
 		"subscriptions": func(c *testClient, n int) {
-			for i := 0; i < n; i += subscriptionBytes + 1000 {
+			for i := 0; i < n; i += pubsub.SubscriptionBytes + 1000 {
 				c.do("SUBSCRIBE", fmt.Sprint(i, strings.Repeat("c", 1000)))
 			}
 		},

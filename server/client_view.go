@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/commands/pubsub"
+	"github.com/vigildb/vigil/server/pubsub"
 )
 
 // clientView is what other clients can see of a session beyond its flags. The
@@ -25,9 +25,9 @@ type clientView struct {
 // look describes the session as it is. Only its owner may call it.
 func (s *session) look() clientView {
 	v := clientView{cmd: s.ctx.Command, multi: -1, watch: len(s.txn.watched), queued: s.txn.queueBytes,
-		sub:   s.subs.of(pubsub.Channel),
-		psub:  s.subs.of(pubsub.Pattern),
-		ssub:  s.subs.of(pubsub.ShardChannel),
+		sub:   s.subs.Count(pubsub.Channel),
+		psub:  s.subs.Count(pubsub.Pattern),
+		ssub:  s.subs.Count(pubsub.ShardChannel),
 		input: s.in.unread() - s.in.framer.Understood(), inputFree: s.in.bufferBytes() - s.in.unread(),
 		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent(), replica: s.Has(commands.ClientReplica)}
 	if s.Has(commands.ClientMulti) {

@@ -393,7 +393,7 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Durat
 	s.totals.commands++
 	if s.ctx.CloseAfter {
 		s.closing = true
-		s.subs.end(&s.srv.broker) // before the reply, after which nobody expects to find them
+		s.subs.EndAll(&s.srv.broker) // before the reply, after which nobody expects to find them
 	}
 }
 

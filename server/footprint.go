@@ -33,7 +33,7 @@ type footprint struct {
 // weigh measures the memory that the client uses now.
 func (s *session) weigh() {
 	n := int64(clientBytes+s.in.bufferBytes()+24*cap(s.in.args)+24*cap(s.keys)+s.ctx.Reply.Cap()+
-		s.conn.Unsent()+s.txn.memory()+s.subs.bytes+s.cache.PrefixMemory()+s.TextBytes()) + s.foot.tls
+		s.conn.Unsent()+s.txn.memory()+s.subs.Bytes()+s.cache.PrefixMemory()+s.TextBytes()) + s.foot.tls
 	if s.in.held != nil || s.waiting != nil {
 		n += s.parkedBytes()
 	}
@@ -79,8 +79,6 @@ const (
 	waitBytes = 160
 	// watchBytes is the memory of a watched key, without its name.
 	watchBytes = 240
-	// subscriptionBytes is the memory of a subscription, without its name.
-	subscriptionBytes = 360
 )
 
 // weight is the memory that closing the client would free.

@@ -140,14 +140,14 @@ func (srv *Server) join() error {
 		}
 	}
 	g.ServeBy(srv.loops)
-	g.OnPublished(srv.receive)
+	g.OnPublished(srv.fanout.Receive)
 	g.OnMoves(srv.takeKeys, srv.removeKeys, srv.orderMove)
-	g.OnShardChannels(srv.channels.keep)
+	g.OnShardChannels(srv.keepChannels)
 	g.OnAsked(srv.respond)
 	g.OnAcknowledged(srv.blocked.Poll)
 	g.OnSettle(srv.settle)
-	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
-	srv.workers.Go(srv.runShardChannels)
+	srv.workers.Go(func() { srv.fanout.Run(srv.done.Done()) }) // Load has not ended, so that Close waits for it
+	srv.workers.Go(func() { srv.channels.Run(srv.done.Done(), srv.clients.wakeSubscribers) })
 	srv.workers.Go(srv.runDepartures)
 	srv.workers.Go(func() { srv.blocked.RunPolls(srv.done.Done()) })
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)

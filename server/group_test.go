@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/server/pubsub"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
 )

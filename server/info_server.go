@@ -56,7 +56,7 @@ func infoServer(t *infoText) {
 
 func infoClients(t *infoText) {
 	var pubsub, watching int
-	if t.srv.watches.any() || t.srv.broker.any() {
+	if t.srv.watches.any() || t.srv.broker.Any() {
 		t.srv.clients.each(func(s *session) {
 			v := s.view.load()
 			if v.clientType() == "pubsub" {

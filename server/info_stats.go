@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/pubsub"
 )
 
 // status is Redis's word for an outcome.
@@ -125,9 +125,9 @@ func infoStats(t *infoText) {
 	infoRemoved(t)
 	field(t, "keyspace_hits", st.hits.Load())
 	field(t, "keyspace_misses", st.misses.Load())
-	field(t, "pubsub_channels", p.topicCount(pubsub.Channel))
-	field(t, "pubsub_patterns", p.topicCount(pubsub.Pattern))
-	field(t, "pubsubshard_channels", p.topicCount(pubsub.ShardChannel))
+	field(t, "pubsub_channels", p.Topics(pubsub.Channel))
+	field(t, "pubsub_patterns", p.Topics(pubsub.Pattern))
+	field(t, "pubsubshard_channels", p.Topics(pubsub.ShardChannel))
 	field(t, "latest_fork_usec", 0)
 	field(t, "total_forks", 0)
 	field(t, "migrate_cached_sockets", t.srv.links.size())
@@ -155,7 +155,7 @@ func infoStats(t *infoText) {
 		field(t, "vigil_group_messages_sent", sent)
 		field(t, "vigil_group_messages_received", received)
 		field(t, "vigil_group_messages_dropped", dropped)
-		field(t, "vigil_group_messages_given_up", t.srv.herald.dropped.Load())
+		field(t, "vigil_group_messages_given_up", t.srv.fanout.Dropped())
 	}
 }
 
@@ -192,13 +192,6 @@ func infoRemoved(t *infoText) {
 	field(t, "evicted_scripts", st.evictedScripts.since(t.srv.scripts.engine.Evicted()))
 	field(t, "total_eviction_exceeded_time", u.exceeded.Milliseconds())
 	field(t, "current_eviction_exceeded_time", u.current.Milliseconds())
-}
-
-// topicCount is the number of topics of a kind that have subscribers.
-func (p *broker) topicCount(kind pubsub.Kind) int {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return len(p.topics[kind])
 }
 
 func infoCPU(t *infoText) {

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/pubsub"
 )
 
 // leaderView is what a server remembers of the leaders of its group.
@@ -74,5 +74,5 @@ func (srv *Server) announceLeader() {
 		return
 	}
 	text := m.Name + " " + old.Host + " " + strconv.Itoa(old.Port) + " " + now.Host + " " + strconv.Itoa(now.Port)
-	srv.broker.publish(nil, nil, pubsub.Channel, []byte("+switch-master"), []byte(text))
+	srv.broker.Publish(pubsub.Channel, []byte("+switch-master"), []byte(text), nil, nil)
 }

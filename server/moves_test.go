@@ -68,7 +68,7 @@ func (r *movesRig) have(own, other *slots.Set) {
 	})
 	r.g.channels(own)
 	r.g.own.Store(own)
-	r.srv.channels.look() // it may have looked between the two, and would do so again when time passes
+	r.srv.departures.look() // it may have looked between the two, and would do so again when time passes
 }
 
 // begin has the slot of b moved, and waits until it is frozen.

@@ -16,20 +16,19 @@ const lookAgain = 50 * time.Millisecond
 
 // runDepartures sends clients away when slots have gone. It ends with the server.
 func (srv *Server) runDepartures() {
-	c := &srv.channels
 	for had := slots.All(); ; {
 		select {
 		case <-srv.done.Done():
 			return
-		case <-c.left:
+		case <-srv.departures:
 		}
-		kept := c.kept.Load()
+		kept := srv.channels.Kept()
 		own, _ := srv.opts.Group.Shard()
 		if own == nil {
 			own = slots.All()
 		}
 		if kept == nil || own.Without(kept).Len() > 0 { // until calls are judged by what is new others may begin to wait
-			srv.clock.AfterFunc(lookAgain, c.look)
+			srv.clock.AfterFunc(lookAgain, srv.departures.look)
 			continue
 		}
 		if gone := had.Without(kept); gone.Len() > 0 {
@@ -39,10 +38,13 @@ func (srv *Server) runDepartures() {
 	}
 }
 
+// departures wakes runDepartures. It has room for one: a wake that is not taken yet is enough.
+type departures chan struct{}
+
 // look has runDepartures look at the slots.
-func (c *shardChannels) look() {
+func (d departures) look() {
 	select {
-	case c.left <- struct{}{}:
+	case d <- struct{}{}:
 	default: // it is about to
 	}
 }

@@ -42,7 +42,7 @@ func TestClientThatBeginsToWaitAmidAChangeIsTold(t *testing.T) {
 	r.have(r.g.own.Load(), nil)
 	less := r.g.own.Load().Without(mustSlots(t, "3300"))
 	r.g.channels(less)
-	r.until("the server looks again later", func() bool { return len(r.srv.channels.left) == 0 })
+	r.until("the server looks again later", func() bool { return len(r.srv.departures) == 0 })
 	w := r.dial()
 	w.send("BLPOP", "b", "0")
 	r.blocked(1)

@@ -18,6 +18,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/pubsub"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/tracking"
 	"github.com/vigildb/vigil/server/transport"
@@ -33,50 +34,51 @@ type Server struct {
 	started int64           // unix milliseconds
 	runID   string
 
-	config    *conf.Config
-	current   atomic.Pointer[settings]
-	clients   clients
-	users     *acl.Users
-	watcher   *acl.User // of observers
-	shared    sharedTexts
-	refusals  acl.Log
-	memory    clientMemory
-	broker    broker
-	herald    herald
-	channels  shardChannels
-	blocked   blocking.Calls
-	attendant attendant
-	computes  blocking.Workers
-	links     links
-	scripts   scripts
-	watches   watches
-	tracking  tracking.Table
-	monitors  monitors
-	pause     pause
-	freeze    freeze
-	arrivals  arrivals
-	outages   outages
-	moves     moves
-	tasks     slotTasks
-	logs      [admin.LogKinds]callLog
-	latency   latency
-	hot       hotkeys.Watch
-	stats     stats
-	saves     saves
-	imports   transfers
-	exports   transfers
-	following following
-	failover  failover
-	source    *source.Source
-	loops     *transport.Loops
-	cron      cron
-	rates     rates
-	upkeep    upkeep
-	sockets   sockets
-	secure    secure
-	admin     adminState
-	leader    leaderView
-	history   history
+	config     *conf.Config
+	current    atomic.Pointer[settings]
+	clients    clients
+	users      *acl.Users
+	watcher    *acl.User // of observers
+	shared     sharedTexts
+	refusals   acl.Log
+	memory     clientMemory
+	broker     pubsub.Broker
+	fanout     pubsub.Fanout
+	channels   pubsub.ShardChannels
+	departures departures
+	blocked    blocking.Calls
+	attendant  attendant
+	computes   blocking.Workers
+	links      links
+	scripts    scripts
+	watches    watches
+	tracking   tracking.Table
+	monitors   monitors
+	pause      pause
+	freeze     freeze
+	arrivals   arrivals
+	outages    outages
+	moves      moves
+	tasks      slotTasks
+	logs       [admin.LogKinds]callLog
+	latency    latency
+	hot        hotkeys.Watch
+	stats      stats
+	saves      saves
+	imports    transfers
+	exports    transfers
+	following  following
+	failover   failover
+	source     *source.Source
+	loops      *transport.Loops
+	cron       cron
+	rates      rates
+	upkeep     upkeep
+	sockets    sockets
+	secure     secure
+	admin      adminState
+	leader     leaderView
+	history    history
 
 	loading      atomic.Bool  // from Start until Load is done
 	activeExpire atomic.Bool  // off only by DEBUG SET-ACTIVE-EXPIRE
@@ -133,7 +135,6 @@ func Start(o Options) (*Server, error) {
 	srv.loading.Store(true)
 	srv.stats.open(table, func(text string) { srv.logf(LogWarning, "%s", text) })
 	srv.scripts.open(o.Clock)
-	srv.tracking.Open(&srv.clients)
 	srv.configure()
 	srv.scripts.engine.Report(srv.settings().limits.RedisVersion)
 	if err := srv.openUsers(); err != nil {
@@ -162,11 +163,7 @@ func Start(o Options) (*Server, error) {
 	}
 	srv.recallUsers() // as far as they are known: the rest of the log is read by Load
 	srv.journal = srv.gated()
-	srv.herald.wake = make(chan struct{}, 1)
-	srv.attendant.srv = srv
-	srv.blocked.Open(&srv.attendant)
-	srv.computes.Open(&srv.workers)
-	srv.channels.wake, srv.channels.left = make(chan struct{}, 1), make(chan struct{}, 1)
+	openRooms(srv)
 	srv.loops = transport.NewLoops(transport.Host{Store: srv.journal, Closed: srv.done, Workers: &srv.workers})
 	srv.sockets.plain.serve, srv.sockets.secure.serve = srv.Serve, srv.ServeTLS
 	if err := srv.openTLS(); err != nil {
@@ -179,6 +176,17 @@ func Start(o Options) (*Server, error) {
 	srv.activeExpire.Store(true)
 	srv.cron.plan(srv)
 	return srv, nil
+}
+
+// openRooms makes known to the rooms of the server what they need of it.
+func openRooms(srv *Server) {
+	srv.tracking.Open(&srv.clients)
+	srv.attendant.srv = srv
+	srv.blocked.Open(&srv.attendant)
+	srv.computes.Open(&srv.workers)
+	srv.fanout.Open(&srv.broker, srv.journal, srv.opts.Group)
+	srv.channels.Open()
+	srv.departures = make(departures, 1)
 }
 
 // Serve accepts clients until the listener fails or the server is closed,

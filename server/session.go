@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/blocking"
+	"github.com/vigildb/vigil/server/pubsub"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/tracking"
 	"github.com/vigildb/vigil/server/transport"
@@ -38,7 +39,7 @@ type session struct {
 
 	in     input
 	txn    transaction
-	subs   subscriptions
+	subs   *pubsub.Subscriptions // nil until the client subscribes
 	dur    durability
 	script scripting
 	out    outbox
@@ -51,12 +52,12 @@ type session struct {
 	row      rowCache
 	keys     []commands.KeyRef // of the running call
 	shards   persistence.Shards
-	locked   bool           // the locks of tx are held
-	ready    []blocking.Key // keys with waiting clients that the call changed
-	notices  []notice       // messages that leave when the call is committed
-	serving  *blocking.Key  // whose waiting clients are being served, or nil
-	began    int            // where the reply of the running call begins
-	abridged [][]byte       // the arguments as the slow log keeps them, if one of them was handed over
+	locked   bool             // the locks of tx are held
+	ready    []blocking.Key   // keys with waiting clients that the call changed
+	messages []pubsub.Message // those that leave when the call is committed
+	serving  *blocking.Key    // whose waiting clients are being served, or nil
+	began    int              // where the reply of the running call begins
+	abridged [][]byte         // the arguments as the slow log keeps them, if one of them was handed over
 
 	replica  *source.Replica // nil unless the client has said that it is one
 	waiting  *blocking.Call  // the call that is blocked
@@ -144,7 +145,7 @@ func (s *session) abandon() {
 			s.srv.scripts.engine.SetLibraries(s.script.former)
 		}
 		if s.tx.Abandon() {
-			s.ready, s.notices, s.keptTexts = s.ready[:0], nil, false
+			s.ready, s.messages, s.keptTexts = s.ready[:0], nil, false
 		} else {
 			s.commit()
 		}
@@ -184,7 +185,7 @@ func (s *session) Leave() {
 	s.out.shut()
 	s.unwatch()
 	s.srv.tracking.Leave(&s.cache)
-	s.subs.end(&s.srv.broker)
+	s.subs.EndAll(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	if s.replica != nil {
 		s.replica.Leave()

@@ -48,7 +48,7 @@ func TestMessagesOfALeaderLeaveAfterTheCommit(t *testing.T) {
 				pipeline += encode(words...)
 			}
 			c.raw(pipeline)
-			r.until("the change waits for its commit", func() bool { return len(g.waiting()) > 0 && int(r.srv.herald.waiting.Load()) == len(x.want) })
+			r.until("the change waits for its commit", func() bool { return len(g.waiting()) > 0 && int(r.srv.fanout.Waiting()) == len(x.want) })
 			sub.quietSubscriber()
 			if got := g.given(); got != "" {
 				t.Errorf("other members were given %s", got)
@@ -58,7 +58,7 @@ func TestMessagesOfALeaderLeaveAfterTheCommit(t *testing.T) {
 				sub.next(want)
 			}
 			sub.quietSubscriber()
-			r.until("all is published", func() bool { return r.srv.herald.waiting.Load() == 0 })
+			r.until("all is published", func() bool { return r.srv.fanout.Waiting() == 0 })
 			if got := g.given(); got != x.given {
 				t.Errorf("other members were given %q, want %q", got, x.given)
 			}
@@ -75,7 +75,7 @@ func TestMessagesWaitBehindThoseThatCameBefore(t *testing.T) {
 	other.want("PUBLISH ch 0", "(int) 1")
 	g.holdBack(true)
 	c.raw(encode("SET", "k", "v") + encode("PUBLISH", "ch", "1"))
-	r.until("the message waits", func() bool { return r.srv.herald.waiting.Load() == 1 })
+	r.until("the message waits", func() bool { return r.srv.fanout.Waiting() == 1 })
 	other.want("PUBLISH ch 2", "(int) 1") // as many will get it
 	g.holdBack(false)
 	for i := range 3 {
@@ -83,7 +83,7 @@ func TestMessagesWaitBehindThoseThatCameBefore(t *testing.T) {
 	}
 	c.next("OK")
 	c.next("(int) 1")
-	r.until("all is published", func() bool { return r.srv.herald.waiting.Load() == 0 })
+	r.until("all is published", func() bool { return r.srv.fanout.Waiting() == 0 })
 	other.want("PUBLISH ch 3", "(int) 1")
 	sub.next(`["message" "ch" "3"]`)
 	if got := g.given(); got != "0 ch 0, 0 ch 1, 0 ch 2, 0 ch 3" {
@@ -100,7 +100,7 @@ func TestMessagesOfReadersWaitForWhatTheyHaveRead(t *testing.T) {
 	writer.send("SET", "k", "v")
 	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
 	reader.send("EVAL", "redis.call('publish','ch',redis.call('get','k'))", "1", "k")
-	r.until("the message waits", func() bool { return r.srv.herald.waiting.Load() == 1 })
+	r.until("the message waits", func() bool { return r.srv.fanout.Waiting() == 1 })
 	sub.quietSubscriber()
 	g.holdBack(false)
 	sub.next(`["message" "ch" "v"]`)
@@ -114,10 +114,10 @@ func TestMessagesOfADeposedLeaderAreGivenUp(t *testing.T) {
 	sub.do("SUBSCRIBE", "__keyevent@0__:set")
 	g.holdBack(true)
 	c.raw(encode("SET", "k", "v") + encode("PUBLISH", "ch", "1"))
-	r.until("both wait", func() bool { return r.srv.herald.waiting.Load() == 2 })
+	r.until("both wait", func() bool { return r.srv.fanout.Waiting() == 2 })
 	g.depose()
 	sub.ended()
-	r.until("nothing waits", func() bool { return r.srv.herald.waiting.Load() == 0 })
+	r.until("nothing waits", func() bool { return r.srv.fanout.Waiting() == 0 })
 	if got := g.given(); got != "" {
 		t.Errorf("other members were given %s", got)
 	}
@@ -155,7 +155,7 @@ func TestMessagesReachTheClientsOfAllMembers(t *testing.T) {
 			for _, want := range []string{`["pmessage" "c?" "ch" "1"]`, `["smessage" "ch" "2"]`, `["pmessage" "c?" "ch" "4"]`} {
 				sub.next(want)
 			}
-			r.until("all is published", func() bool { return r.srv.herald.waiting.Load() == 0 })
+			r.until("all is published", func() bool { return r.srv.fanout.Waiting() == 0 })
 			if got := g.given(); got != "0 ch 1, 2 ch 2, 0 nowhere 3, 0 ch 4" {
 				t.Errorf("other members were given %q", got)
 			}
@@ -181,23 +181,6 @@ func TestMessagesReachTheClientsOfAllMembers(t *testing.T) {
 				t.Errorf("other members were given %q", got)
 			}
 		})
-	}
-}
-
-// A publisher that outruns the group loses messages, and they do not fill the memory.
-func TestMessagesThatWaitAreBounded(t *testing.T) {
-	h := herald{wake: make(chan struct{}, 1)}
-	long := notice{payload: make([]byte, heraldBytes)}
-	h.put(long) // however long one is
-	h.put(notice{})
-	if n, _ := h.take(); len(n.payload) != heraldBytes || h.dropped.Load() != 1 {
-		t.Errorf("a long message: %d bytes, %d dropped", len(n.payload), h.dropped.Load())
-	}
-	for range 2 * heraldBytes / heraldCost {
-		h.put(notice{})
-	}
-	if most := heraldBytes / heraldCost; len(h.queue) != most || h.dropped.Load() != int64(most)+1 {
-		t.Errorf("%d short messages wait, %d are dropped, want %d of each", len(h.queue), h.dropped.Load()-1, most)
 	}
 }
 
