@@ -63,7 +63,7 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if err := s.admitWrite(cmd); err != nil {
 		return err
 	}
-	if s.srv.pause.holds(cmd, argv, s) {
+	if s.paused(cmd, argv) {
 		return errPaused
 	}
 	return nil

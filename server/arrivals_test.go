@@ -3,6 +3,8 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/server/hold"
 )
 
 // come has slots of another group come to this one.
@@ -21,12 +23,7 @@ func (r *movesRig) arrived(own string) {
 // waiting waits until so many clients wait for slots that come.
 func (r *movesRig) waiting(n int) {
 	r.t.Helper()
-	a := &r.srv.arrivals
-	r.until("clients wait", func() bool {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return len(a.held) == n
-	})
+	r.until("clients wait", func() bool { return r.srv.arrivals.Count() == n })
 }
 
 const again = "(error) TRYAGAIN Slots are on their way to this server"
@@ -49,16 +46,16 @@ func TestCallsWaitForSlotsThatArrive(t *testing.T) {
 	r.waiting(4)
 	other.nc.Close()
 	r.waiting(3)
-	r.clock.advance(arrivalPeriod)
+	r.clock.advance(hold.ArrivalPeriod)
 	r.waiting(3)
 	r.arrived("0-16001")
-	r.clock.advance(arrivalPeriod)
+	r.clock.advance(hold.ArrivalPeriod)
 	one.next("OK")
 	one.next(`"1"`)
 	multi.next(queued)
 	multi.next("[(int) 1]")
 	script.next("(int) 1")
-	if r.srv.arrivals.waits.Load() {
+	if r.srv.arrivals.Any() {
 		t.Error("the server still waits")
 	}
 }
@@ -70,17 +67,17 @@ func TestCallsDoNotWaitForSlotsForLong(t *testing.T) {
 	c := r.dial()
 	c.send("GET", "a")
 	r.waiting(1)
-	r.clock.advance(arrivalPatience)
+	r.clock.advance(hold.Patience)
 	c.next(again)
 	c.want("GET a", again)
 	c.want("SET b 1", "OK")
 	r.come("15495")
-	r.clock.advance(arrivalPeriod)
-	r.until("the server waits no more", func() bool { return !r.srv.arrivals.waits.Load() })
+	r.clock.advance(hold.ArrivalPeriod)
+	r.until("the server waits no more", func() bool { return !r.srv.arrivals.Any() })
 	c.send("GET", "a")
 	r.waiting(1)
 	r.g.arriving.Store(nil) // as when another group turns out to have them
-	r.clock.advance(arrivalPeriod)
+	r.clock.advance(hold.ArrivalPeriod)
 	c.next("(error) MOVED 15495 10.0.1.2:7000")
 }
 

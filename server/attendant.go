@@ -24,7 +24,25 @@ func (a *attendant) AfterFunc(d time.Duration, f func()) (stop func()) {
 	return a.srv.clock.AfterFunc(d, f)
 }
 
-func (a *attendant) Paused() bool { return a.srv.pause.active() }
+func (a *attendant) Paused() bool { return a.srv.pause.Active() }
+
+// Outage says which waits end while slots of other groups are down and a call for any slot is refused for that reason
+// (cluster-require-full-coverage): the clients get what a call gets, as in Redis. They would learn nothing otherwise, and those
+// that could add to the keys are refused.
+func (a *attendant) Outage() func(*blocking.Call) error {
+	if a.srv.done.Err() != nil {
+		return nil
+	}
+	if own, covered := a.srv.opts.Group.Shard(); own == nil || covered {
+		return nil
+	}
+	return func(c *blocking.Call) error {
+		if len(c.Keys) > 0 && a.srv.refusesUncovered(c.Command.Flags) {
+			return errClusterDown
+		}
+		return nil
+	}
+}
 
 func (a *attendant) Ended(c *blocking.Call, took time.Duration, failed bool) {
 	a.srv.stats.called(c.Command, took, failed)

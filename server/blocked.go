@@ -27,7 +27,9 @@ func (s *session) block(cmd *commands.Command, argv [][]byte, wait *commands.Wai
 		}
 	}
 	s.srv.blocked.Block(c, wait)
-	s.srv.outages.watch(s.srv)
+	if s.srv.opts.Group != nil {
+		s.srv.blocked.Watch()
+	}
 	if wait.Work != nil {
 		s.srv.compute(c, wait.Work, wait.Holds)
 		wait.Work = nil // so that its memory is freed when it has run

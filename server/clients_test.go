@@ -20,7 +20,7 @@ func TestPauseHoldsWritesBack(t *testing.T) {
 		c.raw(encode("GET", "k") + "SET k \"a b\"\r\n" + encode("GET", "k"))
 		c.next(`"v"`)
 		d.raw(encode("PUBLISH", "ch", "m") + encode("PING"))
-		r.until("two clients are held", func() bool { return r.srv.pause.count() == 2 })
+		r.until("two clients are held", func() bool { return r.srv.pause.Count() == 2 })
 		// What comes behind a held call waits with it, byte by byte too.
 		for _, b := range encode("ECHO", "x") {
 			c.raw(string(b))
@@ -44,16 +44,16 @@ func TestPauseOfAllHoldsEverythingBack(t *testing.T) {
 	c.send("GET", "k")
 	// As in Redis, not even UNPAUSE runs.
 	admin.send("CLIENT", "UNPAUSE")
-	r.until("both are held", func() bool { return r.srv.pause.count() == 2 })
+	r.until("both are held", func() bool { return r.srv.pause.Count() == 2 })
 	r.clock.advance(time.Second)
 	c.next("(nil)")
 	admin.next("OK")
 	// A client that leaves is not waited for, nor is what it wanted done.
 	admin.want("CLIENT PAUSE 100000 WRITE", "OK")
 	c.send("SET", "k", "v")
-	r.until("the client is held", func() bool { return r.srv.pause.count() == 1 })
+	r.until("the client is held", func() bool { return r.srv.pause.Count() == 1 })
 	c.nc.Close()
-	r.until("nobody is held", func() bool { return r.srv.pause.count() == 0 })
+	r.until("nobody is held", func() bool { return r.srv.pause.Count() == 0 })
 	admin.want("CLIENT UNPAUSE", "OK")
 	admin.want("EXISTS k", "(int) 0")
 }
@@ -68,7 +68,7 @@ func TestPauseHoldsExecOnlyIfItWrites(t *testing.T) {
 	d.raw(encode("MULTI") + encode("SET", "k", "v") + encode("EXEC"))
 	d.next("OK")
 	d.next("QUEUED")
-	r.until("EXEC is held", func() bool { return r.srv.pause.count() == 1 })
+	r.until("EXEC is held", func() bool { return r.srv.pause.Count() == 1 })
 	admin.want("EXISTS k", "(int) 0")
 	admin.want("CLIENT UNPAUSE", "OK")
 	d.next("[OK]")

@@ -275,14 +275,7 @@ func (o *ownTarget) settled(c *scriptClient) bool {
 		return true
 	}
 	s := o.srv.clients.find(c.id)
-	return s == nil || s.Has(commands.ClientBlocked) || o.srv.pause.holding(s)
-}
-
-func (p *pause) holding(s *session) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, held := p.held[s]
-	return held
+	return s == nil || s.Has(commands.ClientBlocked) || o.srv.pause.Holds(s)
 }
 
 func (o *ownTarget) left() bool { return o.srv.clients.count() == 0 }

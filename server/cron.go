@@ -73,10 +73,10 @@ func (c *cron) run(srv *Server) {
 		}
 		return
 	}
-	if srv.activeExpire.Load() && !srv.pause.active() && !srv.importing.Load() {
+	if srv.activeExpire.Load() && !srv.pause.Active() && !srv.importing.Load() {
 		srv.latency.watch(srv.clock, "expire-cycle", func() { srv.upkeep.expire(srv, now) })
 	}
-	if !srv.pause.active() {
+	if !srv.pause.Active() {
 		srv.latency.watch(srv.clock, "eviction-cycle", srv.makeRoom)
 	}
 	srv.upkeep.noteMemory(now, srv.overLimit())
@@ -150,11 +150,6 @@ func (srv *Server) dropSlow(now time.Time) {
 			s.tell(false, true)
 		}
 	})
-}
-
-// millisUntil is the time from now to a unix time in milliseconds, not negative.
-func (srv *Server) millisUntil(unix int64) time.Duration {
-	return max(0, time.Duration(unix-srv.clock.Now().UnixMilli())*time.Millisecond)
 }
 
 // waitABit pauses a loop that cannot go on now, such as an accept loop for lack of a resource.

@@ -199,7 +199,7 @@ func (s *session) admitAgain(cmd *commands.Command, argv [][]byte) error {
 	if err := s.admitLocked(cmd, argv); err != nil {
 		return err
 	}
-	if s.srv.pause.holds(cmd, argv, s) {
+	if s.paused(cmd, argv) {
 		return errPaused
 	}
 	return nil
@@ -242,7 +242,7 @@ func (s *session) beginTx(cmd *commands.Command) {
 	if importing && s.Has(commands.ClientImports) {
 		s.tx.SeeExpired() // until the locks of the next call
 	}
-	s.tx.KeepExpired = (importing || s.srv.pause.active()) && s.effects(cmd)&(commands.Write|commands.MayReplicate) == 0
+	s.tx.KeepExpired = (importing || s.srv.pause.Active()) && s.effects(cmd)&(commands.Write|commands.MayReplicate) == 0
 }
 
 // release unlocks the shards, and leaves the gate of scripts.

@@ -71,7 +71,7 @@ func (h host) Failover(o admin.Failover) error {
 	ctx, abort := context.WithCancel(srv.done)
 	f.abort = abort
 	f.state.Store(int32(failoverWaits))
-	srv.pause.settle(1)
+	srv.pause.Settle(1)
 	srv.logf(LogNotice, "FAILOVER requested: writes wait until a replica has everything")
 	srv.workers.Go(func() { srv.runFailover(ctx, &o) }) // ends with the hand-over, ABORT or the server
 	return nil
@@ -90,7 +90,7 @@ func (srv *Server) runFailover(ctx context.Context, o *admin.Failover) {
 	f.abort()
 	f.abort = nil
 	f.state.Store(int32(failoverNone))
-	srv.pause.settle(-1)
+	srv.pause.Settle(-1)
 }
 
 func (srv *Server) tryHandOver(ctx context.Context, o *admin.Failover) error {

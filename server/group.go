@@ -231,7 +231,7 @@ func (srv *Server) follow() {
 	srv.logf(LogNotice, "This member has ceased to lead the group: its clients are disconnected")
 	srv.clients.hangUpAll()
 	srv.followMoves()
-	srv.freeze.follow()
+	srv.fence.Follow()
 }
 
 // leave ends what belongs to the data that the server had before it left its group: clients that wait for

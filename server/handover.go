@@ -38,7 +38,7 @@ const settlePatience = 100 * time.Millisecond
 // when the leadership ends has to be given up, which takes as long as to read the journal, and meanwhile the next leader may wait for
 // the vote of this member, and clients of this one for its replies.
 func (srv *Server) settle() (resume func()) {
-	srv.pause.settle(1)
+	srv.pause.Settle(1)
 	settled, late := make(chan struct{}), make(chan struct{})
 	go func() { // ends when the locks are free, and the commit is known or the leadership has ended
 		defer close(settled)
@@ -55,7 +55,7 @@ func (srv *Server) settle() (resume func()) {
 	case <-settled:
 	case <-late:
 	}
-	return func() { srv.pause.settle(-1) }
+	return func() { srv.pause.Settle(-1) }
 }
 
 // HandOver has another member lead: the reply does not wait for that.

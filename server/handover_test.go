@@ -2,9 +2,6 @@ package server
 
 import (
 	"testing"
-	"time"
-
-	"github.com/vigildb/vigil/commands/conn"
 )
 
 // A leader that ends hands over when all that clients have changed is committed: their replies leave, and memory need not be
@@ -19,9 +16,9 @@ func TestLeaderThatEndsSettles(t *testing.T) {
 	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
 	closed := make(chan error)
 	go func() { closed <- r.srv.Close() }()
-	r.until("it settles", func() bool { return r.srv.pause.active() })
+	r.until("it settles", func() bool { return r.srv.pause.Active() })
 	late.send("SET", "k", "late")
-	r.until("a write is held back", func() bool { return r.srv.pause.count() == 1 })
+	r.until("a write is held back", func() bool { return r.srv.pause.Count() == 1 })
 	reader.send("GET", "k")
 	r.until("it was read", func() bool { return r.srv.stats.calls("get") == 1 })
 	if n := len(g.waiting()); n != 1 || g.hasSettled() {
@@ -70,7 +67,7 @@ func TestLeaderThatEndsWaitsForTheOthersForAWhile(t *testing.T) {
 	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
 	closed := make(chan error)
 	go func() { closed <- r.srv.Close() }()
-	r.until("it settles", func() bool { return r.srv.pause.active() })
+	r.until("it settles", func() bool { return r.srv.pause.Active() })
 	r.until("it has settled", func() bool {
 		r.clock.advance(settlePatience)
 		return g.hasSettled()
@@ -80,31 +77,4 @@ func TestLeaderThatEndsWaitsForTheOthersForAWhile(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-}
-
-// Clients that settle, for one change of the leader or several, are paused as by CLIENT PAUSE, whose end is no end of that, nor the other way
-// round.
-func TestPausesOfClientsAndOfChangesOfTheLeaderAreTwo(t *testing.T) {
-	r := newRig(t)
-	p := &r.srv.pause
-	want := func(mode conn.PauseMode) {
-		t.Helper()
-		if got := conn.PauseMode(p.mode.Load()); got != mode {
-			t.Errorf("the pause is %v, want %v", got, mode)
-		}
-	}
-	p.settle(1)
-	want(conn.PauseWrite)
-	r.srv.setPause(conn.PauseAll, r.clock.Now().UnixMilli()+1000)
-	want(conn.PauseAll)
-	p.settle(1)
-	p.settle(-1)
-	want(conn.PauseAll)
-	r.srv.setPause(conn.PauseNone, 0)
-	want(conn.PauseWrite)
-	r.srv.setPause(conn.PauseWrite, r.clock.Now().UnixMilli()+1000)
-	p.settle(-1)
-	want(conn.PauseWrite)
-	r.clock.advance(2 * time.Second)
-	want(conn.PauseNone)
 }

@@ -52,7 +52,7 @@ func keysArrive(t *testing.T, changed, late int) {
 			w.want("RPUSH {b}list 3", "(int) 3")
 			increment(changed)
 		}
-		if r.srv.frozen() == nil {
+		if r.srv.fence.Of() == nil {
 			increment(late)
 		}
 		return sends(keys)
@@ -88,7 +88,7 @@ func TestSlotsWaitForTheScriptThatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 3300 3300 NODE "+strings.Repeat("c", 40), "OK")
-	r.until("the slots are frozen", func() bool { return r.srv.frozen() != nil })
+	r.until("the slots are frozen", func() bool { return r.srv.fence.Of() != nil })
 	for range 300 {
 		c.want("PING", "PONG")
 		select {

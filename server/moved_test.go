@@ -22,7 +22,7 @@ func TestKeysAreSentBeforeTheFreeze(t *testing.T) {
 		if frames++; frames <= 2 { // while all keys are on their way, and while those are that changed meanwhile
 			w.want(fmt.Sprintf("SET {b}late%d v", frames), "OK")
 		}
-		if r.srv.frozen() != nil {
+		if r.srv.fence.Of() != nil {
 			frozen += len(keys)
 		}
 		return sends(keys)

@@ -15,7 +15,7 @@ import (
 
 // Moves of slots to other groups, at the leader of the group that has them. Keys are copied while clients use them,
 // and those that have changed meanwhile again, until few are left. Then the slots are frozen, what is left is
-// copied, and they are given away (freeze.go, movekeys.go; ADR 0071).
+// copied, and they are given away (held.go, movekeys.go; ADR 0071).
 
 const (
 	// slotsAtOnce is how many slots go together: each time all keys are looked at.
@@ -300,12 +300,12 @@ func (srv *Server) giveFrozen(j *moveJob, c *copier, of *slots.Set, attempt uint
 		cancel(fmt.Errorf("what is left to be copied takes longer than cluster-node-timeout, %v", patience))
 	})()
 	decided, given := true, false
-	began := srv.freeze.begin(of)
+	began := srv.fence.Begin(of)
 	defer func() {
 		if given {
 			srv.sendAway(of)
 		}
-		srv.freeze.end(began, decided)
+		srv.fence.End(began, decided)
 		took = srv.clock.Since(start)
 	}()
 	if err := srv.settleDown(ctx, true); err != nil {

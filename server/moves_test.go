@@ -128,15 +128,11 @@ func TestCallsWaitWhileSlotsAreFrozen(t *testing.T) {
 		gone := r.dial()
 		gone.send("SET", "b", "3")
 		r.until("the calls wait", func() bool {
-			r.srv.freeze.mu.Lock()
-			defer r.srv.freeze.mu.Unlock()
-			return len(r.srv.freeze.held) == len(calls)+1
+			return r.srv.fence.Count() == len(calls)+1
 		})
 		gone.nc.Close()
 		r.until("a client has left", func() bool {
-			r.srv.freeze.mu.Lock()
-			defer r.srv.freeze.mu.Unlock()
-			return len(r.srv.freeze.held) == len(calls)
+			return r.srv.fence.Count() == len(calls)
 		})
 		i, err := 0, error(nil)
 		if !gives {
@@ -189,9 +185,7 @@ func TestFreezeHasAnEnd(t *testing.T) {
 	r.begin(c)
 	w.send("SET", "b", "1")
 	r.until("the call waits", func() bool {
-		r.srv.freeze.mu.Lock()
-		defer r.srv.freeze.mu.Unlock()
-		return len(r.srv.freeze.held) == 1
+		return r.srv.fence.Count() == 1
 	})
 	r.clock.advance(3 * time.Second)
 	w.next("OK")
@@ -209,20 +203,13 @@ func TestFreezeGoesOnUntilTheOutcomeIsKnown(t *testing.T) {
 	w.send("SET", "b", "1")
 	r.given <- errors.New("the outcome is not known")
 	r.until("the move has failed", func() bool { return strings.Contains(c.do("CLUSTER", "GETSLOTMIGRATIONS"), "not known") })
-	if r.srv.frozen() == nil {
+	if r.srv.fence.Of() == nil {
 		t.Error("the slots are not frozen any more")
 	}
 	r.follow()
 	w.ended()
-	if r.srv.frozen() != nil {
+	if r.srv.fence.Of() != nil {
 		t.Error("the slots are still frozen")
-	}
-	// One whose leadership has ended meanwhile is over at once.
-	f := &freeze{}
-	began := f.begin(mustSlots(t, "1"))
-	f.follow()
-	if f.end(began, false); f.of.Load() != nil {
-		t.Error("a freeze of an earlier leadership goes on")
 	}
 }
 
@@ -236,7 +223,7 @@ func newLooseSession(srv *Server) *session {
 // A call that was admitted before the slots were frozen, or given away, does not run after that.
 func TestCallsAreAdmittedAgainUnderTheirLocks(t *testing.T) {
 	for want, change := range map[string]func(r *movesRig){
-		errPaused.Error():                      func(r *movesRig) { r.srv.freeze.begin(mustSlots(t, "3300")) },
+		errPaused.Error():                      func(r *movesRig) { r.srv.fence.Begin(mustSlots(t, "3300")) },
 		strings.TrimPrefix(movedB, "(error) "): func(r *movesRig) { r.have(mustSlots(t, "0-3000"), mustSlots(t, "3300")) },
 	} {
 		for _, name := range []string{"set", "eval"} {
@@ -258,8 +245,8 @@ func TestCallsAreAdmittedAgainUnderTheirLocks(t *testing.T) {
 			if s.locked || s.script.inside {
 				t.Errorf("%s keeps its locks", name)
 			}
-			r.srv.freeze.forget(s)
-			r.srv.freeze.end(0, true)
+			r.srv.fence.Forget(s)
+			r.srv.fence.End(0, true)
 		}
 	}
 	r := newMovesRig(t)

@@ -3,6 +3,8 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/server/blocking"
 )
 
 // Clients that wait for keys are told when slots of other groups go down, as far as calls are refused then. They are served as
@@ -28,11 +30,11 @@ func TestClientsDoNotWaitForKeysWhileSlotsAreDown(t *testing.T) {
 		}
 		r.blocked(len(calls))
 		for range 3 {
-			r.clock.advance(outagePeriod)
+			r.clock.advance(blocking.Round)
 		}
 		r.blocked(len(calls))
 		r.g.uncovered.Store(true)
-		r.clock.advance(outagePeriod)
+		r.clock.advance(blocking.Round)
 		for _, w := range clients[:x.told] {
 			w.next(slotsDown)
 			w.want("PING", "PONG")
@@ -49,7 +51,7 @@ func TestClientsDoNotWaitForKeysWhileSlotsAreDown(t *testing.T) {
 			late.send("BLPOP", "{b}late", "0")
 			r.blocked(1)
 			r.g.uncovered.Store(true)
-			r.clock.advance(outagePeriod)
+			r.clock.advance(blocking.Round)
 			late.next(slotsDown)
 		}
 	}
@@ -62,7 +64,7 @@ func TestClientsWaitWithoutSlots(t *testing.T) {
 	w := r.dial()
 	w.send("BLPOP", "b", "0")
 	r.blocked(1)
-	r.clock.advance(outagePeriod)
+	r.clock.advance(blocking.Round)
 	r.dial().want("RPUSH b 1", "(int) 1")
 	w.next(`["b" "1"]`)
 }

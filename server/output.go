@@ -109,8 +109,8 @@ func (s *session) tell(first, over bool) {
 	}
 }
 
-// kick wakes the session without giving it anything.
-func (s *session) kick() {
+// Kick wakes the session without giving it anything.
+func (s *session) Kick() {
 	if s.out.kick() {
 		s.conn.Wake()
 	}

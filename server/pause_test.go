@@ -15,7 +15,7 @@ func TestCallsAreHeldBackUnderTheirLocks(t *testing.T) {
 	} {
 		r := newRig(t)
 		s, cmd := newLooseSession(r.srv), r.srv.table.Find(name)
-		r.srv.setPause(conn.PauseWrite, r.clock.Now().UnixMilli()+1000)
+		r.srv.pause.Set(conn.PauseWrite, r.clock.Now().UnixMilli()+1000)
 		s.in.argv = argv
 		s.prepare(cmd, argv)
 		err := s.lock(cmd, argv)
@@ -23,6 +23,6 @@ func TestCallsAreHeldBackUnderTheirLocks(t *testing.T) {
 			t.Errorf("%s: %v, want %v; it keeps its locks: %v", name, err, errPaused, kept)
 			s.release()
 		}
-		r.srv.pause.forget(s)
+		r.srv.pause.Forget(s)
 	}
 }

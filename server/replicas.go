@@ -118,7 +118,7 @@ func (s *session) asReplica() *source.Replica {
 		if err != nil {
 			host = s.Addr
 		}
-		s.replica = s.srv.source.NewReplica(host, s.kick, func(string) {
+		s.replica = s.srv.source.NewReplica(host, s.Kick, func(string) {
 			s.Set(commands.ClientCloseSoon)
 			s.conn.HangUp()
 		})
@@ -171,7 +171,7 @@ func (s *session) fill() {
 	s.ctx.Reply.Raw(b)
 	s.closing = over
 	if more && !over {
-		s.kick()
+		s.Kick()
 	}
 }
 

@@ -18,10 +18,12 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/hold"
 	"github.com/vigildb/vigil/server/pubsub"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/tracking"
 	"github.com/vigildb/vigil/server/transport"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // Server is one vigil server: a store, its clients and what they share.
@@ -54,10 +56,9 @@ type Server struct {
 	watches    watches
 	tracking   tracking.Table
 	monitors   monitors
-	pause      pause
-	freeze     freeze
-	arrivals   arrivals
-	outages    outages
+	pause      hold.Pause
+	fence      hold.Fence
+	arrivals   hold.Arrivals
 	moves      moves
 	tasks      slotTasks
 	logs       [admin.LogKinds]callLog
@@ -181,6 +182,11 @@ func Start(o Options) (*Server, error) {
 // openRooms makes known to the rooms of the server what they need of it.
 func openRooms(srv *Server) {
 	srv.tracking.Open(&srv.clients)
+	srv.pause.Open(srv.clock)
+	srv.arrivals.Open(srv.done, srv.clock, func() *slots.Set {
+		coming, _, _ := srv.opts.Group.Passing()
+		return coming
+	})
 	srv.attendant.srv = srv
 	srv.blocked.Open(&srv.attendant)
 	srv.computes.Open(&srv.workers)

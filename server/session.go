@@ -190,9 +190,9 @@ func (s *session) Leave() {
 	if s.replica != nil {
 		s.replica.Leave()
 	}
-	s.srv.pause.forget(s)
-	s.srv.freeze.forget(s)
-	s.srv.arrivals.forget(s)
+	s.srv.pause.Forget(s)
+	s.srv.fence.Forget(s)
+	s.srv.arrivals.Forget(s)
 	s.srv.clients.remove(s)
 	s.srv.memory.forget(s)
 }

@@ -35,7 +35,7 @@ func FuzzSession(f *testing.F) {
 		}
 		s, e := r.handSession()
 		defer s.Leave()
-		r.srv.setPause(conn.PauseNone, 0)
+		r.srv.pause.Set(conn.PauseNone, 0)
 		cut = min(max(cut, 0), len(b))
 		if s.feedText(string(b[:cut])) == nil && !s.closing {
 			s.feedText(string(b[cut:]))

@@ -132,7 +132,7 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 	queued := cmd.Is(commands.LocksQueue)
 	leads := s.srv.store.Member().Leads()
 	own, covered := s.srv.opts.Group.Shard()
-	frozen := s.srv.frozen()
+	frozen := s.srv.fence.Of()
 	x.own, x.frozen = own, frozen
 	if leads && s.empties(cmd) {
 		if err := s.admitEmptying(cmd, own); err != nil {
@@ -151,7 +151,7 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 	}
 	x.slot = slot
 	if leads && s.waitsFor(frozen, own, slot, cmd, argv) {
-		if s.srv.freeze.holds(s) {
+		if s.srv.fence.Hold(s) {
 			return true, errPaused
 		}
 		return s.admitSlots(cmd, argv)
@@ -175,7 +175,7 @@ func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag
 		return nil
 	}
 	if arriving, _, _ := s.srv.opts.Group.Passing(); arriving.Has(slot) {
-		if s.srv.arrivals.holds(s, arriving) {
+		if s.srv.arrivals.Hold(s, arriving) {
 			return errPaused
 		}
 		return errTryAgain
@@ -260,7 +260,7 @@ func (s *session) admitSlotsScripted(cmd *commands.Command, argv [][]byte) error
 		return errScriptCrossSlot(cmd)
 	}
 	own, _ := s.srv.opts.Group.Shard()
-	frozen := s.srv.frozen()
+	frozen := s.srv.fence.Of()
 	s.script.own, s.script.frozen = own, frozen
 	if s.empties(cmd) && (frozen != nil || s.admitEmptying(cmd, own) != nil) {
 		return errScriptMoves

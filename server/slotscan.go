@@ -43,7 +43,7 @@ func (h host) EmptySlots(ctx context.Context, of *slots.Set) error {
 		return nil
 	}
 	srv.computes.Abroad(func() {
-		err = srv.removeKeys(ctx, mine, func() bool { return srv.frozen().Both(mine).Len() == 0 && own().Equal(mine) })
+		err = srv.removeKeys(ctx, mine, func() bool { return srv.fence.Of().Both(mine).Len() == 0 && own().Equal(mine) })
 	})
 	if errors.Is(err, persistence.ErrNotLeader) {
 		return errTryAgain

@@ -40,6 +40,7 @@ type room struct {
 	paused bool
 	panics string // the client whose call does
 	undone int
+	refuse func(*Call) error // see Outage
 }
 
 func newRoom(t *testing.T) *room {
@@ -57,6 +58,8 @@ func (r *room) AfterFunc(d time.Duration, f func()) (stop func()) {
 func (r *room) Paused() bool { return r.paused }
 
 func (r *room) Attend(k Key) { r.calls.Serve(k, r) }
+
+func (r *room) Outage() func(*Call) error { return r.refuse }
 
 func (r *room) Ended(c *Call, took time.Duration, failed bool) {
 	r.ended = append(r.ended, fmt.Sprint(c.Client.(*client).name, " ", took, " ", failed))
@@ -316,4 +319,28 @@ func TestShardsOfDestinationsAreAdded(t *testing.T) {
 	if got := need("a"); !got.Empty() {
 		t.Error("calls that have ended need shards")
 	}
+}
+
+func TestWaitsEndWhileThereIsAnOutage(t *testing.T) {
+	r := newRoom(t)
+	a, b := r.block("a", "k", commands.Wait{}), r.block("b", "k", commands.Wait{})
+	r.calls.Watch()
+	r.calls.Watch()
+	r.advance(5 * Round)
+	r.refuse = func(c *Call) error {
+		if c == b.call {
+			return nil
+		}
+		return commands.WireError("DOWN")
+	}
+	r.want("a, before it is looked at", a.got, "")
+	r.advance(Round)
+	r.want("a", a.got, "-DOWN\r\n")
+	r.want("b", b.got, "")
+	if len(r.timers) != 1 {
+		t.Errorf("%d looks are due, want 1", len(r.timers))
+	}
+	r.calls.Cancel(b.call)
+	r.advance(Round)
+	r.left()
 }

@@ -28,6 +28,8 @@ type Host interface {
 	Paused() bool
 	// Attend runs the calls that wait for a key again, where no client's command does.
 	Attend(k Key)
+	// Outage returns which calls may not wait on, and why, nil if all may.
+	Outage() (refuse func(c *Call) error)
 	// Ended counts a call that has ended without being run again, after it took so long.
 	Ended(c *Call, took time.Duration, failed bool)
 }

@@ -3,6 +3,8 @@ package blocking
 import (
 	"sync"
 	"time"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 // polls are the calls that wait until something is so that no key tells of, such as what
@@ -98,5 +100,27 @@ func (q *Calls) RunPolls(done <-chan struct{}) {
 		for _, o := range q.polls.list() {
 			q.look(o)
 		}
+	}
+}
+
+// Watch looks for outages every Round from now on, as long as calls are blocked.
+func (q *Calls) Watch() {
+	if q.watched.CompareAndSwap(false, true) {
+		q.host.AfterFunc(Round, q.lookForOutage)
+	}
+}
+
+func (q *Calls) lookForOutage() {
+	if refuse := q.host.Outage(); refuse != nil {
+		for _, c := range q.All() {
+			if err := refuse(c); err != nil {
+				text, _ := commands.Text(err)
+				q.Refuse(c, text)
+			}
+		}
+	}
+	q.watched.Store(false)
+	if q.Any() {
+		q.Watch()
 	}
 }

@@ -24,6 +24,8 @@ type Calls struct {
 	by    map[Client]*Call          // guarded by mu
 	last  uint64                    // arrival; guarded by mu
 
+	watched atomic.Bool // a look for outages is due
+
 	moving destinations
 	polls  polls
 	gone   removals

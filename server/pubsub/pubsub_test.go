@@ -199,7 +199,6 @@ func TestShardChannelsDepartWithTheirSlots(t *testing.T) {
 // messages.
 type group struct {
 	upTo  uint64
-	lost  bool // what is not committed will not be
 	given []string
 	asked chan uint64 // positions that are waited for
 	more  chan uint64

@@ -2,81 +2,47 @@ package server
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/conn"
+	"github.com/vigildb/vigil/commands/script"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// freeze is the last part of a move of slots: calls that would change their keys are held back, as by CLIENT PAUSE,
-// until another group has the slots or the move is given up.
-type freeze struct {
-	of atomic.Pointer[slots.Set] // nil in the usual case; changed under mu
+// ClientPause holds commands back until a time, or ends the pause.
+func (h host) ClientPause(mode conn.PauseMode, until int64) { h.srv.pause.Set(mode, until) }
 
-	mu   sync.Mutex
-	held held   // guarded by mu
-	ends uint64 // of leaderships of this server; guarded by mu
-	kept bool   // until the leadership ends; guarded by mu
+// paused reports whether a pause holds the call back. The session is woken later, then.
+func (s *session) paused(cmd *commands.Command, argv [][]byte) bool {
+	mode := s.srv.pause.Mode()
+	return mode != conn.PauseNone && !s.observer && !s.applies && !s.writesNothing(cmd, argv, mode) && s.srv.pause.Hold(s)
 }
 
-// frozen are the slots whose keys do not change now, nil for none.
-func (srv *Server) frozen() *slots.Set { return srv.freeze.of.Load() }
-
-// begin freezes slots. It returns what is to be given to end.
-func (f *freeze) begin(of *slots.Set) (ends uint64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.of.Store(of)
-	return f.ends
-}
-
-// end ends the freeze. If it is not decided whose the slots are, it goes on until the leadership ends in which it
-// began: whoever leads next knows.
-func (f *freeze) end(began uint64, decided bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.kept = !decided && f.ends == began; !f.kept {
-		f.thawLocked()
-	}
-}
-
-// follow notes that the leadership has ended.
-func (f *freeze) follow() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ends++; f.kept {
-		f.kept = false
-		f.thawLocked()
-	}
-}
-
-func (f *freeze) thawLocked() {
-	f.of.Store(nil)
-	f.held.wake()
-}
-
-// holds registers a client whose call is held back, to be woken later. It returns false if there is no freeze any more.
-func (f *freeze) holds(s *session) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.of.Load() == nil {
+// writesNothing reports that a pause of writes lets the call through: neither
+// it nor, for EXEC, any queued call has effects.
+func (s *session) writesNothing(cmd *commands.Command, argv [][]byte, mode conn.PauseMode) bool {
+	if mode == conn.PauseAll {
 		return false
 	}
-	f.held.add(s)
+	if s.Has(commands.ClientMulti) && !cmd.Is(commands.LocksQueue) {
+		return true
+	}
+	if !cmd.Is(commands.LocksQueue) {
+		return s.quiet(cmd, argv)
+	}
+	for _, q := range s.txn.queue {
+		if !s.quiet(q.cmd, q.argv) {
+			return false
+		}
+	}
 	return true
 }
 
-// forget removes a client that leaves.
-func (f *freeze) forget(s *session) {
-	if f.of.Load() == nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.held, s)
+// quiet reports whether a call has no effects.
+func (s *session) quiet(cmd *commands.Command, argv [][]byte) bool {
+	return cmd.Flags&(commands.Write|commands.MayReplicate) == 0 ||
+		cmd.Is(commands.RunsScripts) && script.Quiet(s.srv.scripts.engine, cmd, argv)
 }
 
 // empties reports whether a call, or one of the queued calls that EXEC runs, removes keys of all slots.
@@ -99,7 +65,7 @@ func (s *session) admitEmptying(cmd *commands.Command, own *slots.Set) error {
 	if s.queues(cmd) {
 		return nil
 	}
-	if s.srv.frozen() != nil && s.srv.freeze.holds(s) {
+	if s.srv.fence.Of() != nil && s.srv.fence.Hold(s) {
 		return errPaused
 	}
 	if _, expected, _ := s.srv.opts.Group.Passing(); own != nil && expected.Without(own).Len() > 0 {
@@ -113,7 +79,7 @@ func (s *session) queues(cmd *commands.Command) bool {
 	return s.Has(commands.ClientMulti) && !cmd.Is(commands.NotQueued)
 }
 
-// waitsFor reports whether a freeze holds a call for a slot back: one that changes something, and any if the group has given
+// waitsFor reports whether a fence holds a call for a slot back: one that changes something, and any if the group has given
 // the slot away, as the other one may not have it yet.
 func (s *session) waitsFor(frozen, own *slots.Set, slot int, cmd *commands.Command, argv [][]byte) bool {
 	return frozen.Has(slot) && (own != nil && !own.Has(slot) || !s.writesNothing(cmd, argv, conn.PauseWrite))
@@ -123,7 +89,7 @@ func (s *session) waitsFor(frozen, own *slots.Set, slot int, cmd *commands.Comma
 // while others were frozen, is admitted anew.
 func (s *session) readmit(cmd *commands.Command, argv [][]byte) error {
 	own, _ := s.srv.opts.Group.Shard()
-	if own == s.script.own && s.srv.frozen() == s.script.frozen && !s.empties(cmd) {
+	if own == s.script.own && s.srv.fence.Of() == s.script.frozen && !s.empties(cmd) {
 		return nil
 	}
 	if s.ctx.InScript {
@@ -162,12 +128,12 @@ func (srv *Server) settleDown(ctx context.Context, scripts bool) error {
 }
 
 // mayChange decides on a change of a key, whose lock is held, that no call of a client makes: whether it has to wait
-// for the end of a freeze, and whether the key is another group's.
+// for the end of a fence, and whether the key is another group's.
 func (srv *Server) mayChange(key []byte) (waits, gone bool) {
 	if !srv.slotted() {
 		return false, false
 	}
 	slot := commands.KeySlot(key)
 	own, _ := srv.opts.Group.Shard()
-	return srv.frozen().Has(slot), own != nil && !own.Has(slot)
+	return srv.fence.Of().Has(slot), own != nil && !own.Has(slot)
 }

@@ -1,0 +1,192 @@
+package hold
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/commands/conn"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// clock goes when it is told to.
+type clock struct {
+	now    time.Time
+	timers map[*time.Time]func()
+}
+
+func newClock() *clock { return &clock{time.UnixMilli(1_000_000), map[*time.Time]func(){}} }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func (c *clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+
+func (c *clock) AfterFunc(d time.Duration, f func()) (stop func()) {
+	at := c.now.Add(d)
+	c.timers[&at] = f
+	return func() { delete(c.timers, &at) }
+}
+
+// advance lets time pass, and fires the timers that are due, the earliest first.
+func (c *clock) advance(d time.Duration) {
+	for end := c.now.Add(d); ; {
+		var next *time.Time
+		for at := range c.timers {
+			if !at.After(end) && (next == nil || at.Before(*next)) {
+				next = at
+			}
+		}
+		if next == nil {
+			c.now = end
+			return
+		}
+		f := c.timers[next]
+		delete(c.timers, next)
+		c.now = *next
+		f()
+	}
+}
+
+// client counts how often it is woken.
+type client struct{ kicks int }
+
+func (c *client) Kick() { c.kicks++ }
+
+func (c *client) want(t *testing.T, kicks int) {
+	t.Helper()
+	if c.kicks != kicks {
+		t.Errorf("a client was woken %d times, want %d", c.kicks, kicks)
+	}
+}
+
+func TestPauseEndsAtItsTime(t *testing.T) {
+	clock := newClock()
+	var p Pause
+	p.Open(clock)
+	var a, left client
+	if p.Hold(&a) || p.Active() {
+		t.Error("a call is held back without a pause")
+	}
+	until := clock.now.UnixMilli() + 1000
+	p.Set(conn.PauseAll, until)
+	p.Set(conn.PauseWrite, until-500) // the stricter mode and the later end
+	if !p.Hold(&a) || !p.Hold(&left) || p.Count() != 2 || p.Mode() != conn.PauseAll {
+		t.Errorf("%d clients are held back by %v", p.Count(), p.Mode())
+	}
+	p.Forget(&left)
+	clock.advance(600 * time.Millisecond)
+	if reason, actions, ms := p.State(); reason != "client_pause" || actions != "all" || ms != 400 {
+		t.Errorf("got %s, %s, %d ms", reason, actions, ms)
+	}
+	a.want(t, 0)
+	clock.advance(400 * time.Millisecond)
+	a.want(t, 1)
+	left.want(t, 0)
+	if p.Active() || p.Holds(&a) || len(clock.timers) > 0 {
+		t.Error("the pause goes on")
+	}
+	p.Set(conn.PauseWrite, until+9000)
+	p.Hold(&a)
+	p.Set(conn.PauseNone, 0)
+	a.want(t, 2)
+}
+
+// Clients that settle, for one change of the leader or several, are paused as by CLIENT PAUSE, whose end is no end of that, nor the other way
+// round.
+func TestPausesOfClientsAndOfChangesOfTheLeaderAreTwo(t *testing.T) {
+	clock := newClock()
+	var p Pause
+	p.Open(clock)
+	want := func(mode conn.PauseMode) {
+		t.Helper()
+		if got := p.Mode(); got != mode {
+			t.Errorf("the pause is %v, want %v", got, mode)
+		}
+	}
+	p.Settle(1)
+	want(conn.PauseWrite)
+	p.Set(conn.PauseAll, clock.Now().UnixMilli()+1000)
+	want(conn.PauseAll)
+	p.Settle(1)
+	p.Settle(-1)
+	want(conn.PauseAll)
+	p.Set(conn.PauseNone, 0)
+	want(conn.PauseWrite)
+	p.Set(conn.PauseWrite, clock.Now().UnixMilli()+1000)
+	p.Settle(-1)
+	want(conn.PauseWrite)
+	clock.advance(2 * time.Second)
+	want(conn.PauseNone)
+}
+
+func parse(t *testing.T, text string) *slots.Set {
+	t.Helper()
+	set, err := slots.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestFenceEndsWhenItIsKnownWhoseTheSlotsAre(t *testing.T) {
+	var f Fence
+	var a client
+	if f.Hold(&a) {
+		t.Error("a call is held back without a fence")
+	}
+	began := f.Begin(parse(t, "0-5"))
+	if !f.Hold(&a) || f.Of().Len() != 6 {
+		t.Error("a call is not held back")
+	}
+	f.End(began, true)
+	a.want(t, 1)
+
+	began = f.Begin(parse(t, "0-5"))
+	f.Hold(&a)
+	f.End(began, false)
+	if a.want(t, 1); f.Of() == nil {
+		t.Error("the fence has ended, though it is not known whose the slots are")
+	}
+	f.Follow()
+	if a.want(t, 2); f.Of() != nil {
+		t.Error("the fence goes on in another leadership")
+	}
+
+	began = f.Begin(parse(t, "0-5"))
+	f.Hold(&a)
+	f.Follow() // during the move
+	a.want(t, 2)
+	f.End(began, false)
+	a.want(t, 3)
+}
+
+func TestArrivalsAreWaitedForWithPatience(t *testing.T) {
+	clock := newClock()
+	coming := parse(t, "7")
+	done, stop := context.WithCancel(context.Background())
+	var a Arrivals
+	a.Open(done, clock, func() *slots.Set { return coming })
+	var c client
+	if !a.Hold(&c, coming) || !a.Any() {
+		t.Error("a call is not held back")
+	}
+	clock.advance(10 * ArrivalPeriod)
+	c.want(t, 0)
+	coming = parse(t, "8") // 7 has come
+	clock.advance(ArrivalPeriod)
+	c.want(t, 1)
+	if a.Any() || len(clock.timers) > 0 {
+		t.Error("the server still looks")
+	}
+	a.Hold(&c, coming)
+	clock.advance(Patience)
+	c.want(t, 2)
+	if a.Hold(&c, coming) {
+		t.Error("a call is held back for slots that do not come")
+	}
+	stop()
+	clock.advance(ArrivalPeriod)
+	if len(clock.timers) > 0 {
+		t.Error("a closed server looks for slots")
+	}
+}
