@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/backup"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -22,8 +23,8 @@ type clusterRig struct {
 	*slotsRig
 	dir   string
 	index uint64
-	other func(q *partRequest) *partReply // guarded by near
-	asked []string                        // what other servers were asked; guarded by near
+	other func(q *backup.Request) *backup.Reply // guarded by near
+	asked []string                              // what other servers were asked; guarded by near
 }
 
 const otherLeader = "10.0.1.2:7000"
@@ -48,8 +49,8 @@ func newClusterRig(t *testing.T) *clusterRig {
 	c.near(func() {
 		s.g.stands = func() (uint64, *slots.Set, error) { return c.index, own, nil }
 		c.other = c.makes
-		s.g.others = func(_ context.Context, address string, q *partRequest) *partReply {
-			var a *partReply
+		s.g.others = func(_ context.Context, address string, q *backup.Request) *backup.Reply {
+			var a *backup.Reply
 			c.near(func() {
 				c.asked = append(c.asked, address+" "+q.What)
 				switch {
@@ -57,10 +58,10 @@ func newClusterRig(t *testing.T) *clusterRig {
 					if a = c.other(q); a != nil {
 						a.Group = strings.Repeat("a", 40)
 					}
-				case q.What == asksStill, q.What == asksPart:
-					a = &partReply{Error: "the server does not lead its group", Again: true, Follows: true, Leader: otherLeader}
+				case q.What == backup.AsksStill, q.What == backup.AsksPart:
+					a = &backup.Reply{Error: "the server does not lead its group", Again: true, Follows: true, Leader: otherLeader}
 				default:
-					a = &partReply{}
+					a = &backup.Reply{}
 				}
 			})
 			return a
@@ -76,15 +77,15 @@ func (c *clusterRig) near(change func()) {
 }
 
 // makes is what the other leader replies if all goes well.
-func (c *clusterRig) makes(q *partRequest) *partReply {
+func (c *clusterRig) makes(q *backup.Request) *backup.Reply {
 	switch q.What {
-	case asksStill:
-		return &partReply{Index: 3, Slots: "8192-16383"}
-	case asksPart:
+	case backup.AsksStill:
+		return &backup.Reply{Index: 3, Slots: "8192-16383"}
+	case backup.AsksPart:
 		p := q.Whole.Parts[1]
-		return &partReply{Parts: []part{{Whole: q.Whole, ClusterSnapshotPart: members.ClusterSnapshotPart{Group: p.Group, Slots: p.Slots, Address: otherLeader, Dir: "/there", Bytes: 5}}}}
+		return &backup.Reply{Parts: []backup.Part{{Whole: q.Whole, ClusterSnapshotPart: members.ClusterSnapshotPart{Group: p.Group, Slots: p.Slots, Address: otherLeader, Dir: "/there", Bytes: 5}}}}
 	}
-	return &partReply{}
+	return &backup.Reply{}
 }
 
 // create asks for a snapshot, and has time pass until there is a reply.
@@ -155,9 +156,9 @@ func TestClusterSnapshotHasAPartOfEachGroup(t *testing.T) {
 // Whatever keeps a group from making its part ends the whole, within a bounded time: the error names the group, and nothing is left.
 func TestFailedClusterSnapshotLeavesNothing(t *testing.T) {
 	down := strings.Repeat("a", 40)
-	fails := func(what string, a *partReply) func(c *clusterRig) {
+	fails := func(what string, a *backup.Reply) func(c *clusterRig) {
 		return func(c *clusterRig) {
-			c.other = func(q *partRequest) *partReply {
+			c.other = func(q *backup.Request) *backup.Reply {
 				if q.What == what {
 					return a
 				}
@@ -170,18 +171,18 @@ func TestFailedClusterSnapshotLeavesNothing(t *testing.T) {
 		change func(c *clusterRig)
 		want   string
 	}{
-		{"full", fails(asksPart, &partReply{Error: "no space left on device"}), "the group " + down + ": " + otherLeader + ": no space left on device"},
-		{"taken", fails(asksPart, &partReply{Error: "a snapshot with this name exists"}), "a snapshot with this name exists"},
-		{"moving", fails(asksStill, &partReply{Error: "the slots are on their way", Again: true}), "the group " + down + ": " + otherLeader + ": the slots are on their way"},
-		{"leaderless", fails(asksStill, &partReply{Error: "the server does not lead its group", Again: true, Follows: true}), "does not lead its group"},
+		{"full", fails(backup.AsksPart, &backup.Reply{Error: "no space left on device"}), "the group " + down + ": " + otherLeader + ": no space left on device"},
+		{"taken", fails(backup.AsksPart, &backup.Reply{Error: "a snapshot with this name exists"}), "a snapshot with this name exists"},
+		{"moving", fails(backup.AsksStill, &backup.Reply{Error: "the slots are on their way", Again: true}), "the group " + down + ": " + otherLeader + ": the slots are on their way"},
+		{"leaderless", fails(backup.AsksStill, &backup.Reply{Error: "the server does not lead its group", Again: true, Follows: true}), "does not lead its group"},
 		{"strange", func(c *clusterRig) {
 			c.m.Load().OtherShards[0].ID = strings.Repeat("e", 40)
 		}, "the server is of another group now"},
-		{"changing", fails(asksPart, &partReply{Error: "slots have changed", Again: true}), "slots have changed"},
-		{"cut", fails(asksPart, nil), "the group " + down + ": " + context.DeadlineExceeded.Error()},
-		{"silent", fails(asksPart, &partReply{}), "says nothing of its part"},
-		{"uncovered", fails(asksStill, &partReply{Index: 3, Slots: "8193-16383"}), "the slots 8192 are of no group"},
-		{"twice", fails(asksStill, &partReply{Index: 3, Slots: "8191-16383"}), "some slots are of two groups"},
+		{"changing", fails(backup.AsksPart, &backup.Reply{Error: "slots have changed", Again: true}), "slots have changed"},
+		{"cut", fails(backup.AsksPart, nil), "the group " + down + ": " + context.DeadlineExceeded.Error()},
+		{"silent", fails(backup.AsksPart, &backup.Reply{}), "says nothing of its part"},
+		{"uncovered", fails(backup.AsksStill, &backup.Reply{Index: 3, Slots: "8193-16383"}), "the slots 8192 are of no group"},
+		{"twice", fails(backup.AsksStill, &backup.Reply{Index: 3, Slots: "8191-16383"}), "some slots are of two groups"},
 		{"own", func(c *clusterRig) {
 			c.g.stands = func() (uint64, *slots.Set, error) { return 0, nil, errors.New("no majority is heard") }
 		}, "no majority is heard"},
@@ -201,8 +202,8 @@ func TestClusterSnapshotDoesNotWaitForEver(t *testing.T) {
 	free := make(chan struct{})
 	others := c.g.others
 	c.near(func() {
-		c.g.others = func(ctx context.Context, address string, q *partRequest) *partReply {
-			if address == otherLeader && q.What == asksPart {
+		c.g.others = func(ctx context.Context, address string, q *backup.Request) *backup.Reply {
+			if address == otherLeader && q.What == backup.AsksPart {
 				<-free
 			}
 			return others(ctx, address, q)
@@ -237,7 +238,7 @@ func TestPartIsOfTheSlotsThatWereAskedFor(t *testing.T) {
 		}
 		removed := 0
 		for _, asked := range c.asked {
-			if asked == otherLeader+" "+asksRemove {
+			if asked == otherLeader+" "+backup.AsksRemove {
 				removed++
 			}
 		}
@@ -245,11 +246,11 @@ func TestPartIsOfTheSlotsThatWereAskedFor(t *testing.T) {
 			t.Errorf("the part of the other group was removed %d times: %q", removed, c.asked)
 		}
 	})
-	serve := func(index uint64, of string) *partReply {
+	serve := func(index uint64, of string) *backup.Reply {
 		w := &snapshot.Whole{Name: "asked", ID: "x", Parts: []snapshot.Part{{Group: strings.Repeat("9", 40), Slots: of}}}
-		return c.srv.servePart(t.Context(), &partRequest{What: asksPart, Index: index, Whole: w})
+		return c.srv.cluster.Serve(t.Context(), &backup.Request{What: backup.AsksPart, Index: index, Whole: w})
 	}
-	for _, a := range []*partReply{serve(6, "0-8191"), serve(7, "0-8190")} {
+	for _, a := range []*backup.Reply{serve(6, "0-8191"), serve(7, "0-8190")} {
 		if !a.Again || !strings.Contains(a.Error, "have changed") {
 			t.Errorf("got %+v", a)
 		}
@@ -257,7 +258,7 @@ func TestPartIsOfTheSlotsThatWereAskedFor(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := &snapshot.Whole{Name: "late", ID: "x", Parts: []snapshot.Part{{Group: strings.Repeat("9", 40), Slots: "0-8191"}}}
-	if a := c.srv.servePart(ended, &partRequest{What: asksPart, Index: 7, Whole: w}); !strings.Contains(a.Error, "too long") {
+	if a := c.srv.cluster.Serve(ended, &backup.Request{What: backup.AsksPart, Index: 7, Whole: w}); !strings.Contains(a.Error, "too long") {
 		t.Errorf("nobody waits: %+v", a)
 	}
 	if got := fmt.Sprint(names(t, c.dir)); got != "[moved]" {
@@ -272,10 +273,10 @@ func TestServersDoForOthersWhatIsAskedAndNoMore(t *testing.T) {
 	if got := c.create("part"); !strings.Contains(got, `"complete" (int) 1`) {
 		t.Fatal(got)
 	}
-	serve := func(q *partRequest) *partReply { return c.srv.servePart(t.Context(), q) }
+	serve := func(q *backup.Request) *backup.Reply { return c.srv.cluster.Serve(t.Context(), q) }
 	for _, name := range []string{"../x", "", "a/b", "x.part"} {
-		for _, what := range []string{asksPart, asksRemove} {
-			if a := serve(&partRequest{What: what, Whole: &snapshot.Whole{Name: name}}); !strings.Contains(a.Error, "invalid snapshot name") {
+		for _, what := range []string{backup.AsksPart, backup.AsksRemove} {
+			if a := serve(&backup.Request{What: what, Whole: &snapshot.Whole{Name: name}}); !strings.Contains(a.Error, "invalid snapshot name") {
 				t.Errorf("%s %q: %+v", what, name, a)
 			}
 		}
@@ -284,11 +285,11 @@ func TestServersDoForOthersWhatIsAskedAndNoMore(t *testing.T) {
 		}
 	}
 	for _, w := range []*snapshot.Whole{{Name: "own"}, {Name: "part", ID: "another"}, {Name: "nosuch"}} {
-		if a := serve(&partRequest{What: asksRemove, Whole: w}); a.Error != "" || a.Removed != 0 {
+		if a := serve(&backup.Request{What: backup.AsksRemove, Whole: w}); a.Error != "" || a.Removed != 0 {
 			t.Errorf("remove %+v: %+v", w, a)
 		}
 	}
-	if a := serve(&partRequest{What: asksPart}); a.Error == "" {
+	if a := serve(&backup.Request{What: backup.AsksPart}); a.Error == "" {
 		t.Error("a part of nothing is made")
 	}
 	if got := string(c.g.ask(t.Context(), []byte("{"))); !strings.Contains(got, "does not decode") {
@@ -298,7 +299,7 @@ func TestServersDoForOthersWhatIsAskedAndNoMore(t *testing.T) {
 		t.Errorf("an unknown request: %s", got)
 	}
 	c.follow()
-	if a := serve(&partRequest{What: asksStill}); !a.Again || a.Leader != "10.0.0.2:7000" {
+	if a := serve(&backup.Request{What: backup.AsksStill}); !a.Again || a.Leader != "10.0.0.2:7000" {
 		t.Errorf("a follower: %+v", a)
 	}
 	client := c.dial()

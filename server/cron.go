@@ -85,7 +85,7 @@ func (c *cron) run(srv *Server) {
 	srv.announceLeader()
 	c.dropSubscribers(srv)
 	srv.rates.take(now, srv.counted())
-	srv.autosave(now)
+	srv.snapshots.Autosave(now)
 	srv.mindMemory()
 	srv.admin.resident.Store(ResidentBytes())
 	if c.round%clientRound == 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/backup"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -47,7 +48,7 @@ var (
 
 // Dismiss has the server with an ID and an address forget the cluster, as [cluster.Dismisser] says.
 func (h host) Dismiss(ctx context.Context, id, address string) error {
-	request, err := json.Marshal(&partRequest{What: asksDismiss, Node: id})
+	request, err := json.Marshal(&backup.Request{What: asksDismiss, Node: id})
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func askToLeave(ctx context.Context, g Group, address string, request []byte) (b
 	if err != nil {
 		return false, errors.Join(errDismissUnheard, err)
 	}
-	var a partReply
+	var a backup.Reply
 	switch err := json.Unmarshal(reply, &a); {
 	case err != nil:
 		return false, err
@@ -152,20 +153,20 @@ func askToLeave(ctx context.Context, g Group, address string, request []byte) (b
 
 // dismissed has this server forget the cluster, soon after it has said so: the connection on which it was asked ends with its part
 // in the group.
-func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, node string) *partReply {
+func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, node string) *backup.Reply {
 	if m.Members[m.Self].ID != node {
-		return &partReply{} // it has left already
+		return &backup.Reply{} // it has left already
 	}
 	if err := srv.mayDismiss(ctx, m); err != nil {
-		return &partReply{Error: err.Error(), Again: errors.Is(err, errDismissMoves)}
+		return &backup.Reply{Error: err.Error(), Again: errors.Is(err, errDismissMoves)}
 	}
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	switch {
 	case srv.closed:
-		return &partReply{Error: errDismissSettles.Error()}
+		return &backup.Reply{Error: errDismissSettles.Error()}
 	case slices.Contains(srv.dismissing, node): // several servers were told
-		return &partReply{}
+		return &backup.Reply{}
 	}
 	srv.dismissing = append(srv.dismissing, node)
 	srv.workers.Go(func() { // ends with the group's part, or when that cannot end
@@ -174,7 +175,7 @@ func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, node s
 			srv.logf(LogWarning, "CLUSTER FORGET of this server was sent to another one, and it stays: %v", err)
 		}
 	})
-	return &partReply{}
+	return &backup.Reply{}
 }
 
 // mayDismiss returns why this server does not forget the cluster.

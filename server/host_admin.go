@@ -79,7 +79,7 @@ func (s *session) Shutdown(c *commands.Ctx, o admin.ShutdownOptions) error {
 		return commands.ErrShutdownFailed
 	}
 	if o.Save && !s.srv.loading.Load() {
-		if err := s.srv.snapshot(s.srv.snapshotTime()); err != nil {
+		if err := s.srv.Snapshot(); err != nil {
 			s.srv.logf(LogWarning, "%v", err)
 			if !o.Force {
 				return commands.ErrShutdownFailed

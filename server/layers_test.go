@@ -76,6 +76,7 @@ const rooms = `
 	persistence/tail:
 	persistence/wal:        persistence/fence persistence/format structures
 	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
+	server/backup:          commands commands/members persistence persistence/snapshot server/conf structures/slots
 	server/blocking:        commands persistence structures
 	server/certs:
 	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -335,8 +336,8 @@ func TestTaskOfAnotherGroupIsOrderedOnceAndSurvivesItsLeader(t *testing.T) {
 	h := newHeirs(t)
 	q := &taskRequest{ID: "f00", To: strings.Repeat("a", 40), Slots: "5000-5001"}
 	for range 3 {
-		if a := h.srv.serveTask(q); a.Error != "" || a.Task == nil {
-			t.Fatalf("%+v", a)
+		if _, err := askTaskOf(h.srv, q); err != "" {
+			t.Fatal(err)
 		}
 	}
 	if got := h.progress(); strings.Count(got, ",") != 0 {
@@ -345,24 +346,37 @@ func TestTaskOfAnotherGroupIsOrderedOnceAndSurvivesItsLeader(t *testing.T) {
 	h.order(h.dial(), "5002 5002")
 	h.fail()
 	h.next.until("the next leader goes on", func() bool { return strings.Count(h.next.progress(), "0/") == 2 })
-	a := h.next.srv.serveTask(&taskRequest{ID: "f00", Cancel: true})
-	if a.Error != "" || a.Task.Cancelled != 1 {
-		t.Fatalf("%+v %+v", a, a.Task)
+	a, err := askTaskOf(h.next.srv, &taskRequest{ID: "f00", Cancel: true})
+	if err != "" || a.Cancelled != 1 {
+		t.Fatalf("%+v %s", a, err)
 	}
 	h.next.until("the task has ended", func() bool {
-		a := h.next.srv.serveTask(&taskRequest{ID: "f00"})
-		return a.Task.State == cluster.TaskCancelled
+		a, _ := askTaskOf(h.next.srv, &taskRequest{ID: "f00"})
+		return a.State == cluster.TaskCancelled
 	})
 	if kept := h.next.srv.store.Texts(persistence.Moves); len(kept) != 1 {
 		t.Errorf("kept: %v", kept)
 	}
 	for _, q := range []*taskRequest{nil, {}, {ID: "x", To: "nobody", Slots: "5003"}, {ID: "x", To: strings.Repeat("a", 40), Slots: "16383"},
 		{ID: "x", To: strings.Repeat("a", 40), Slots: "7-3"}, {ID: "x", To: strings.Repeat("a", 40)}} {
-		if a := h.next.srv.serveTask(q); a.Error == "" {
+		if _, err := askTaskOf(h.next.srv, q); err == "" {
 			t.Errorf("%+v is done", q)
 		}
 	}
-	if a := h.next.srv.serveTask(&taskRequest{ID: "unknown"}); a.Error != "" || a.Task.State != "" {
-		t.Errorf("%+v", a)
+	if a, err := askTaskOf(h.next.srv, &taskRequest{ID: "unknown"}); err != "" || a.State != "" {
+		t.Errorf("%+v %s", a, err)
 	}
+}
+
+// askTaskOf asks a server about a task, as another one does. It returns the reply, and the error that was sent in its place.
+func askTaskOf(srv *Server, q *taskRequest) (a taskReply, failed string) {
+	b, err := json.Marshal(q)
+	if err != nil {
+		return a, err.Error()
+	}
+	reply := srv.serveTask(b)
+	if reply.Error == "" && json.Unmarshal(reply.Task, &a) != nil {
+		return a, "the reply has no task"
+	}
+	return a, reply.Error
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vigildb/vigil/server/backup"
 	sets "github.com/vigildb/vigil/structures/slots"
 )
 
@@ -14,8 +15,8 @@ type testNeighbours struct {
 	ask func(ctx context.Context, request []byte) []byte // what other servers ask this one
 
 	near   sync.Mutex
-	stands func() (index uint64, own *sets.Set, err error)                      // guarded by near
-	others func(ctx context.Context, address string, q *partRequest) *partReply // nil: nobody is there; guarded by near
+	stands func() (index uint64, own *sets.Set, err error)                            // guarded by near
+	others func(ctx context.Context, address string, q *backup.Request) *backup.Reply // nil: nobody is there; guarded by near
 }
 
 func (n *testNeighbours) OnAsked(f func(ctx context.Context, request []byte) []byte) { n.ask = f }
@@ -24,7 +25,7 @@ func (n *testNeighbours) AskServer(ctx context.Context, address string, request 
 	n.near.Lock()
 	others := n.others
 	n.near.Unlock()
-	var q partRequest
+	var q backup.Request
 	if err := json.Unmarshal(request, &q); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/vigildb/vigil/commands/admin/hotkeys"
 	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/backup"
 	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/hold"
@@ -65,7 +66,8 @@ type Server struct {
 	latency    latency
 	hot        hotkeys.Watch
 	stats      stats
-	saves      saves
+	snapshots  backup.Snapshots
+	cluster    *backup.Cluster
 	imports    transfers
 	exports    transfers
 	following  following
@@ -172,7 +174,7 @@ func Start(o Options) (*Server, error) {
 	}
 	srv.watchConfig()
 	srv.recallConfiguration() // as far as it is known, too
-	srv.openSaves()
+	openBackup(srv)
 	srv.openSource()
 	srv.activeExpire.Store(true)
 	srv.cron.plan(srv)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/cluster"
+	"github.com/vigildb/vigil/server/backup"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -58,11 +60,24 @@ var taskStates = map[cluster.MoveState]cluster.TaskState{
 // moves, or it was long ago.
 var errTaskGone = errors.New("the group that has the slots does not know the task any more")
 
-// serveTask does what the leader of another group asks for.
-func (srv *Server) serveTask(q *taskRequest) *partReply {
-	if q == nil || q.ID == "" {
-		return &partReply{Error: "the request has no task"}
+// serveTask does what the leader of another group asks for, and says how that went.
+func (srv *Server) serveTask(request []byte) *backup.Reply {
+	var q taskRequest
+	if json.Unmarshal(request, &q) != nil || q.ID == "" {
+		return &backup.Reply{Error: "the request has no task"}
 	}
+	a, err := srv.doTask(&q)
+	if err != nil {
+		return &backup.Reply{Error: plainText(err)}
+	}
+	b, err := json.Marshal(a)
+	if err != nil {
+		return &backup.Reply{Error: err.Error()}
+	}
+	return &backup.Reply{Task: b}
+}
+
+func (srv *Server) doTask(q *taskRequest) (*taskReply, error) {
 	if q.To != "" {
 		of, err := slots.Parse(q.Slots)
 		if err == nil && of.Len() == 0 {
@@ -71,16 +86,13 @@ func (srv *Server) serveTask(q *taskRequest) *partReply {
 		if err == nil {
 			err = srv.orderTask(q.To, of, q.ID)
 		}
-		if err != nil {
-			return &partReply{Error: plainText(err)}
-		}
-		return &partReply{Task: new(taskReply)}
+		return new(taskReply), err
 	}
 	a := new(taskReply)
 	if q.Cancel {
 		var err error
 		if a.Cancelled, err = srv.cancelTasks(q.ID); err != nil {
-			return &partReply{Error: plainText(err)}
+			return nil, err
 		}
 	}
 	for _, m := range (host{srv}).Moves() {
@@ -89,7 +101,7 @@ func (srv *Server) serveTask(q *taskRequest) *partReply {
 			a.Started, a.Updated, a.Pause = m.Started, m.Updated, m.LongestFreeze.Milliseconds()
 		}
 	}
-	return &partReply{Task: a}
+	return a, nil
 }
 
 // askTask asks the leader of a group about a task.
@@ -98,14 +110,19 @@ func (srv *Server) askTask(ctx context.Context, m *commands.Membership, group st
 	if s == nil {
 		return nil, errMoveNowhere
 	}
-	a, err := srv.askLeader(ctx, s, &partRequest{What: asksTask, Task: q})
-	if err == nil && a.Task == nil {
+	b, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := srv.cluster.AskLeader(ctx, s, &backup.Request{What: asksTask, Task: b})
+	if err == nil && reply.Task == nil {
 		err = errMoveNowhere
 	}
 	if err != nil {
 		return nil, err
 	}
-	return a.Task, nil
+	a := new(taskReply)
+	return a, json.Unmarshal(reply.Task, a)
 }
 
 // ImportSlots implements [cluster.Importer], as do the methods below.

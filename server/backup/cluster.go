@@ -1,4 +1,4 @@
-package server
+package backup
 
 import (
 	"cmp"
@@ -22,10 +22,18 @@ import (
 // no slots are on their way, and no move of them begins; each part is made only if its group still has the same slots by the same
 // entry of its log. So the parts have every slot once, whatever moment each of them is of. ADR 0077.
 
+var errNoGroup = errors.New("this server is not a member of a group")
+
+// Cluster makes snapshots of the cluster, and the parts of this server.
+type Cluster struct{ v *Snapshots }
+
+// ClusterOf returns the cluster of a server that is a member of a group.
+func ClusterOf(v *Snapshots) *Cluster { return &Cluster{v} }
+
 const (
-	// snapshotPatience is how long slots may be on their way, or a group without a leader, before a snapshot is given up, and
-	// snapshotPause how long it is waited in between.
-	snapshotPatience, snapshotPause = 30 * time.Second, 100 * time.Millisecond
+	// patience is how long slots may be on their way, or a group without a leader, before a snapshot is given up, and
+	// pause how long it is waited in between.
+	patience, pause = 30 * time.Second, 100 * time.Millisecond
 	// stillFor is how long no move of slots begins after a group was asked for that.
 	stillFor = 5 * time.Second
 	// partPatience is how long a server may take for what it is asked, and listPatience the same for all servers at once, some of
@@ -38,44 +46,39 @@ type passing struct{ error }
 
 func (e passing) Unwrap() error { return e.error }
 
-// CreateClusterSnapshot implements [members.ClusterSnapshots], as do the methods below.
-func (h host) CreateClusterSnapshot(ctx context.Context, name string) (s *members.ClusterSnapshot, err error) {
-	srv := h.srv
+// Create makes a snapshot with a name; "" is the time. After an error what was made of it is removed.
+func (c *Cluster) Create(ctx context.Context, name string) (s *members.ClusterSnapshot, err error) {
 	switch {
 	case name == "":
-		name = srv.snapshotTime()
-	case !validSnapshotName(name) || strings.HasPrefix(name, autoPrefix):
+		name = c.v.Name()
+	case !valid(name) || Automatic(name):
 		return nil, commands.ErrSnapshotName
 	}
-	srv.computes.Abroad(func() {
-		for end := srv.clock.Now().Add(snapshotPatience); ; srv.rest(ctx, snapshotPause) {
-			s, err = srv.snapshotCluster(ctx, name)
-			var again passing
-			if !errors.As(err, &again) || ctx.Err() != nil || srv.clock.Now().After(end) {
-				return
-			}
+	for end := c.v.o.Clock.Now().Add(patience); ; c.rest(ctx, pause) {
+		s, err = c.try(ctx, name)
+		var again passing
+		if !errors.As(err, &again) || ctx.Err() != nil || c.v.o.Clock.Now().After(end) {
+			break
 		}
-	})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no snapshot of the cluster is made: %w", err)
 	}
 	return s, nil
 }
 
-// snapshotCluster tries once to make a snapshot. After an error what was made of it is removed.
-func (srv *Server) snapshotCluster(ctx context.Context, name string) (*members.ClusterSnapshot, error) {
-	srv.randMu.Lock()
-	id := fmt.Sprintf("%016x", srv.rand.Uint64())
-	srv.randMu.Unlock()
-	w := &snapshot.Whole{Name: name, ID: id, Made: srv.clock.Now().UnixMilli()}
-	shards, entries, err := srv.allStill(ctx, w)
+// try tries once to make a snapshot. After an error what was made of it is removed.
+func (c *Cluster) try(ctx context.Context, name string) (*members.ClusterSnapshot, error) {
+	id := fmt.Sprintf("%016x", c.v.o.ID())
+	w := &snapshot.Whole{Name: name, ID: id, Made: c.v.o.Clock.Now().UnixMilli()}
+	shards, entries, err := c.allStill(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	s := &members.ClusterSnapshot{Name: name, ID: w.ID, Made: w.Made, Groups: len(shards), Parts: make([]members.ClusterSnapshotPart, len(shards))}
-	began := srv.clock.Now()
-	err = srv.askShards(ctx, shards, func(i int) *partRequest { return &partRequest{What: asksPart, Index: entries[i], Whole: w} },
-		func(i int, a *partReply) error {
+	began := c.v.o.Clock.Now()
+	err = c.askShards(ctx, shards, func(i int) *Request { return &Request{What: AsksPart, Index: entries[i], Whole: w} },
+		func(i int, a *Reply) error {
 			for _, p := range a.Parts {
 				if p.Whole.ID == w.ID && p.Group == shards[i].ID {
 					s.Parts[i] = p.ClusterSnapshotPart
@@ -84,25 +87,25 @@ func (srv *Server) snapshotCluster(ctx context.Context, name string) (*members.C
 			}
 			return errors.New("the group says nothing of its part")
 		})
-	if s.Within = max(srv.clock.Since(began), time.Millisecond); err == nil {
-		srv.logf(LogNotice, "the snapshot %s of the cluster is complete: %d groups, within %v", name, len(shards), s.Within)
+	if s.Within = max(c.v.o.Clock.Since(began), time.Millisecond); err == nil {
+		c.v.o.Logf(false, "the snapshot %s of the cluster is complete: %d groups, within %v", name, len(shards), s.Within)
 		return s, nil
 	}
-	late, cancel := srv.within(context.WithoutCancel(ctx), listPatience)
+	late, cancel := c.within(context.WithoutCancel(ctx), listPatience)
 	defer cancel()
-	_, silent := srv.askServers(late, &partRequest{What: asksRemove, Whole: w}, func(*partReply) {})
+	_, silent := c.askServers(late, &Request{What: AsksRemove, Whole: w}, func(*Reply) {})
 	if len(silent) > 0 {
-		srv.logf(LogWarning, "%s may have a part of the snapshot %s of the cluster, which is not complete: VIGIL.CLUSTER SNAPSHOT DELETE removes it", strings.Join(silent, ", "), name)
+		c.v.o.Logf(true, "%s may have a part of the snapshot %s of the cluster, which is not complete: VIGIL.CLUSTER SNAPSHOT DELETE removes it", strings.Join(silent, ", "), name)
 	}
 	return nil, err
 }
 
 // allStill has no move of slots begin, and notes of which parts a snapshot is made: the groups that have slots, in the order of their
 // IDs, and the entries of their logs that say so.
-func (srv *Server) allStill(ctx context.Context, w *snapshot.Whole) (shards []commands.Shard, entries []uint64, err error) {
-	m := host{srv}.Membership()
+func (c *Cluster) allStill(ctx context.Context, w *snapshot.Whole) (shards []commands.Shard, entries []uint64, err error) {
+	m := c.v.o.Membership()
 	if m == nil {
-		return nil, nil, errAlone
+		return nil, nil, errNoGroup
 	}
 	for _, s := range m.Shards() {
 		if s.Slots.Len() > 0 {
@@ -112,7 +115,7 @@ func (srv *Server) allStill(ctx context.Context, w *snapshot.Whole) (shards []co
 	slices.SortFunc(shards, func(a, b commands.Shard) int { return strings.Compare(a.ID, b.ID) })
 	entries = make([]uint64, len(shards))
 	w.Parts = make([]snapshot.Part, len(shards))
-	err = srv.askShards(ctx, shards, func(int) *partRequest { return &partRequest{What: asksStill} }, func(i int, a *partReply) error {
+	err = c.askShards(ctx, shards, func(int) *Request { return &Request{What: AsksStill} }, func(i int, a *Reply) error {
 		entries[i], w.Parts[i] = a.Index, snapshot.Part{Group: shards[i].ID, Slots: a.Slots}
 		return nil
 	})
@@ -138,15 +141,15 @@ func (srv *Server) allStill(ctx context.Context, w *snapshot.Whole) (shards []co
 
 // askShards asks the leaders of some groups at once. take is called with the replies, by one goroutine at a time. The error is the
 // first one, with the name of the group: passing if all that went wrong is.
-func (srv *Server) askShards(ctx context.Context, shards []commands.Shard, q func(i int) *partRequest, take func(i int, a *partReply) error) error {
-	late, cancel := srv.within(ctx, partPatience)
+func (c *Cluster) askShards(ctx context.Context, shards []commands.Shard, q func(i int) *Request, take func(i int, a *Reply) error) error {
+	late, cancel := c.within(ctx, partPatience)
 	defer cancel()
 	var mu sync.Mutex
 	var asked sync.WaitGroup
 	errs := make([]error, len(shards))
 	for i := range shards {
 		asked.Go(func() { // ends with late
-			a, err := srv.askLeader(late, &shards[i], q(i))
+			a, err := c.AskLeader(late, &shards[i], q(i))
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -168,8 +171,8 @@ func (srv *Server) askShards(ctx context.Context, shards []commands.Shard, q fun
 	return first
 }
 
-// askLeader asks the leader of a group, which is looked for at its members.
-func (srv *Server) askLeader(ctx context.Context, s *commands.Shard, q *partRequest) (*partReply, error) {
+// AskLeader asks the leader of a group, which is looked for at its members.
+func (c *Cluster) AskLeader(ctx context.Context, s *commands.Shard, q *Request) (*Reply, error) {
 	var todo []string
 	for i := range s.Members {
 		if address := s.Members[i].Address(); i == s.Leader {
@@ -185,7 +188,7 @@ func (srv *Server) askLeader(ctx context.Context, s *commands.Shard, q *partRequ
 			continue
 		}
 		asked[todo[0]] = true
-		a, e := srv.ask(ctx, todo[0], q)
+		a, e := c.ask(ctx, todo[0], q)
 		switch {
 		case e != nil:
 			err = passing{e}
@@ -210,19 +213,19 @@ func (srv *Server) askLeader(ctx context.Context, s *commands.Shard, q *partRequ
 }
 
 // ask asks a server, which may be this one. It returns when ctx ends, whatever the server does.
-func (srv *Server) ask(ctx context.Context, address string, q *partRequest) (*partReply, error) {
-	replies, failed := make(chan *partReply, 1), make(chan error, 1) // have room: nobody may wait any more
-	m := host{srv}.Membership()
+func (c *Cluster) ask(ctx context.Context, address string, q *Request) (*Reply, error) {
+	replies, failed := make(chan *Reply, 1), make(chan error, 1) // have room: nobody may wait any more
+	m := c.v.o.Membership()
 	own := m != nil && m.Members[m.Self].Address() == address
-	srv.workers.Go(func() { // ends when the disk does, or the request: its client counts as one of srv.workers
-		a := new(partReply)
+	c.v.o.Go(func() { // ends when the disk does, or the request: its client counts as one of the goroutines of Go
+		a := new(Reply)
 		if own {
-			replies <- srv.servePart(ctx, q)
+			replies <- c.Serve(ctx, q)
 			return
 		}
 		b, err := json.Marshal(q)
 		if err == nil {
-			b, err = srv.opts.Group.AskServer(ctx, address, b)
+			b, err = c.v.o.Group.AskServer(ctx, address, b)
 		}
 		if err == nil {
 			err = json.Unmarshal(b, a)
@@ -245,8 +248,8 @@ func (srv *Server) ask(ctx context.Context, address string, q *partRequest) (*pa
 
 // askServers asks all servers of the cluster at once. take is called with the replies, by one goroutine at a time. It returns the
 // addresses of those that did not do what they were asked, in order.
-func (srv *Server) askServers(ctx context.Context, q *partRequest, take func(a *partReply)) (all, silent []string) {
-	if m := (host{srv}).Membership(); m != nil {
+func (c *Cluster) askServers(ctx context.Context, q *Request, take func(a *Reply)) (all, silent []string) {
+	if m := c.v.o.Membership(); m != nil {
 		for _, s := range m.Shards() {
 			for i := range s.Members {
 				all = append(all, s.Members[i].Address())
@@ -259,7 +262,7 @@ func (srv *Server) askServers(ctx context.Context, q *partRequest, take func(a *
 	var asked sync.WaitGroup
 	for _, address := range all {
 		asked.Go(func() { // ends with ctx
-			a, err := srv.ask(ctx, address, q)
+			a, err := c.ask(ctx, address, q)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil || a.Error != "" {
@@ -275,28 +278,33 @@ func (srv *Server) askServers(ctx context.Context, q *partRequest, take func(a *
 }
 
 // within returns a context that ends after a time.
-func (srv *Server) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+func (c *Cluster) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancelCause(ctx)
-	stop := srv.clock.AfterFunc(d, func() { cancel(fmt.Errorf("it took longer than %v", d)) })
+	stop := c.v.o.Clock.AfterFunc(d, func() { cancel(fmt.Errorf("it took longer than %v", d)) })
 	return late, func() { stop(); cancel(nil) }
 }
 
-// ClusterSnapshots lists the snapshots of the cluster of which some server has a part.
-func (h host) ClusterSnapshots(ctx context.Context) (all []*members.ClusterSnapshot, silent []string, err error) {
+// rest waits for a time.
+func (c *Cluster) rest(ctx context.Context, d time.Duration) {
+	late, cancel := c.within(ctx, d)
+	defer cancel()
+	<-late.Done()
+}
+
+// List lists the snapshots of the cluster of which some server has a part.
+func (c *Cluster) List(ctx context.Context) (all []*members.ClusterSnapshot, silent []string, err error) {
 	of := map[string]*members.ClusterSnapshot{} // by their IDs
-	h.srv.computes.Abroad(func() {
-		late, cancel := h.srv.within(ctx, listPatience)
-		defer cancel()
-		_, silent = h.srv.askServers(late, &partRequest{What: asksParts}, func(a *partReply) {
-			for _, p := range a.Parts {
-				s := of[p.Whole.ID]
-				if s == nil {
-					s = &members.ClusterSnapshot{Name: p.Whole.Name, ID: p.Whole.ID, Made: p.Whole.Made, Groups: len(p.Whole.Parts)}
-					of[p.Whole.ID] = s
-				}
-				s.Parts = append(s.Parts, p.ClusterSnapshotPart)
+	late, cancel := c.within(ctx, listPatience)
+	defer cancel()
+	_, silent = c.askServers(late, &Request{What: AsksParts}, func(a *Reply) {
+		for _, p := range a.Parts {
+			s := of[p.Whole.ID]
+			if s == nil {
+				s = &members.ClusterSnapshot{Name: p.Whole.Name, ID: p.Whole.ID, Made: p.Whole.Made, Groups: len(p.Whole.Parts)}
+				of[p.Whole.ID] = s
 			}
-		})
+			s.Parts = append(s.Parts, p.ClusterSnapshotPart)
+		}
 	})
 	all = slices.SortedFunc(maps.Values(of), func(a, b *members.ClusterSnapshot) int {
 		return cmp.Or(cmp.Compare(a.Made, b.Made), strings.Compare(a.ID, b.ID))
@@ -309,17 +317,14 @@ func (h host) ClusterSnapshots(ctx context.Context) (all []*members.ClusterSnaps
 	return all, silent, ctx.Err()
 }
 
-// DeleteClusterSnapshot removes the parts of all snapshots of the cluster with a name.
-func (h host) DeleteClusterSnapshot(ctx context.Context, name string) (parts int, err error) {
-	if !validSnapshotName(name) {
+// Delete removes the parts of all snapshots of the cluster with a name.
+func (c *Cluster) Delete(ctx context.Context, name string) (parts int, err error) {
+	if !valid(name) {
 		return 0, commands.ErrSnapshotName
 	}
-	var silent []string
-	h.srv.computes.Abroad(func() {
-		late, cancel := h.srv.within(ctx, listPatience)
-		defer cancel()
-		_, silent = h.srv.askServers(late, &partRequest{What: asksRemove, Whole: &snapshot.Whole{Name: name}}, func(a *partReply) { parts += a.Removed })
-	})
+	late, cancel := c.within(ctx, listPatience)
+	defer cancel()
+	_, silent := c.askServers(late, &Request{What: AsksRemove, Whole: &snapshot.Whole{Name: name}}, func(a *Reply) { parts += a.Removed })
 	switch {
 	case len(silent) > 0:
 		return parts, commands.Errorf("ERR %d parts are removed, and these servers have not replied, which may have others: %s", parts, strings.Join(silent, " "))
