@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/info"
 )
 
 func TestShutdownAsksTheOwnerAndEndsTheConnection(t *testing.T) {
@@ -144,14 +145,14 @@ func TestInfoCountsClientsByWhatTheyDo(t *testing.T) {
 func TestBytesAreShownForPeople(t *testing.T) {
 	for n, want := range map[int64]string{0: "0B", 1023: "1023B", 1024: "1.00K", 1536: "1.50K", 5 << 20: "5.00M",
 		3 << 30: "3.00G", 1 << 40: "1.00T"} {
-		if got := string(appendHuman(nil, n)); got != want {
+		if got := string(info.AppendHuman(nil, n)); got != want {
 			t.Errorf("%d: got %s, want %s", n, got, want)
 		}
 	}
 }
 
 func TestErrorNamesCannotBreakTheFormOfInfo(t *testing.T) {
-	if got := safeName("E:a=b,c d#\n"); got != "E_a_b_c_d__" {
+	if got := info.SafeName("E:a=b,c d#\n"); got != "E_a_b_c_d__" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -222,8 +223,8 @@ func TestRewriteIsRefusedWhileOneIsUnderWay(t *testing.T) {
 	r := newRig(t)
 	c := r.dial()
 	now := r.clock.Now()
-	r.srv.admin.rewrites.begin(now)
+	r.srv.rewrites.begin(now)
 	c.want("BGREWRITEAOF", "(error) ERR Background append only file rewriting already in progress")
-	r.srv.admin.rewrites.end(now, nil)
+	r.srv.rewrites.end(now, nil)
 	c.want("BGREWRITEAOF", "Background append only file rewriting started")
 }

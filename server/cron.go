@@ -87,7 +87,7 @@ func (c *cron) run(srv *Server) {
 	srv.rates.take(now, srv.counted())
 	srv.snapshots.Autosave(now)
 	srv.mindMemory()
-	srv.admin.resident.Store(ResidentBytes())
+	srv.figures.Measure()
 	if c.round%clientRound == 0 {
 		c.yieldLead(srv, now)
 		srv.dropIdle(now)

@@ -17,6 +17,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/certs"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/info"
 	"github.com/vigildb/vigil/server/replica"
 )
 
@@ -280,8 +281,8 @@ func (h host) Master() *admin.Master {
 }
 
 // infoMaster shows the master that the server follows.
-func infoMaster(t *infoText, st *replica.Status) {
-	now, set := time.Now(), t.srv.settings().conf
+func infoMaster(t *info.Text, s *session, st *replica.Status) {
+	now, set := time.Now(), s.srv.settings().conf
 	since := func(at time.Time) int64 {
 		if at.IsZero() {
 			return -1
@@ -292,38 +293,38 @@ func infoMaster(t *infoText, st *replica.Status) {
 	if st.Up() {
 		link = "up"
 	}
-	field(t, "role", "slave")
-	field(t, "master_host", st.Host)
-	field(t, "master_port", st.Port)
-	field(t, "master_link_status", link)
-	field(t, "master_last_io_seconds_ago", since(st.Heard))
-	field(t, "master_sync_in_progress", number(st.State == replica.Syncing))
-	field(t, "slave_read_repl_offset", st.Read)
-	field(t, "slave_repl_offset", st.Offset)
+	info.Field(t, "role", "slave")
+	info.Field(t, "master_host", st.Host)
+	info.Field(t, "master_port", st.Port)
+	info.Field(t, "master_link_status", link)
+	info.Field(t, "master_last_io_seconds_ago", since(st.Heard))
+	info.Field(t, "master_sync_in_progress", info.Number(st.State == replica.Syncing))
+	info.Field(t, "slave_read_repl_offset", st.Read)
+	info.Field(t, "slave_repl_offset", st.Offset)
 	if st.State == replica.Syncing {
 		left, part := int64(0), 0.0
 		if st.SyncTotal > 0 {
 			left, part = max(0, st.SyncTotal-st.SyncRead), percent(st.SyncRead, st.SyncTotal)
 		}
-		field(t, "master_sync_total_bytes", max(0, st.SyncTotal))
-		field(t, "master_sync_read_bytes", st.SyncRead)
-		field(t, "master_sync_left_bytes", left)
-		t.decimal("master_sync_perc", part, 2, "")
-		field(t, "master_sync_last_io_seconds_ago", since(st.Heard))
+		info.Field(t, "master_sync_total_bytes", max(0, st.SyncTotal))
+		info.Field(t, "master_sync_read_bytes", st.SyncRead)
+		info.Field(t, "master_sync_left_bytes", left)
+		t.Decimal("master_sync_perc", part, 2, "")
+		info.Field(t, "master_sync_last_io_seconds_ago", since(st.Heard))
 	}
 	if !st.Up() {
-		field(t, "master_link_down_since_seconds", since(st.Down))
+		info.Field(t, "master_link_down_since_seconds", since(st.Down))
 	}
 	if st.Stopped != nil {
-		field(t, "vigil_replication_error", oneLine(st.Stopped.Error()))
+		info.Field(t, "vigil_replication_error", oneLine(st.Stopped.Error()))
 	}
 	if st.Passed > 0 {
-		field(t, "vigil_replication_passed", st.Passed)
-		field(t, "vigil_replication_last_passed", oneLine(st.LastFailed))
+		info.Field(t, "vigil_replication_passed", st.Passed)
+		info.Field(t, "vigil_replication_last_passed", oneLine(st.LastFailed))
 	}
-	field(t, "slave_priority", int64(set.ReplicaPriority))
-	field(t, "slave_read_only", number(set.ReplicaReadOnly))
-	field(t, "replica_announced", number(set.ReplicaAnnounced))
+	info.Field(t, "slave_priority", int64(set.ReplicaPriority))
+	info.Field(t, "slave_read_only", info.Number(set.ReplicaReadOnly))
+	info.Field(t, "replica_announced", info.Number(set.ReplicaAnnounced))
 }
 
 // oneLine is a text without the ends of lines, which are those of a field.

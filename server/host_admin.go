@@ -2,28 +2,11 @@ package server
 
 import (
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/admin"
-	"github.com/vigildb/vigil/persistence"
 )
-
-// adminState is what the commands for administrators keep.
-type adminState struct {
-	rewrites   rewrites
-	peakMemory atomic.Int64 // most bytes of keys and values that were seen
-	peakTime   atomic.Int64 // when that was, in unix seconds
-	resident   atomic.Int64 // bytes of the process, as the cron has read them; 0: not yet
-
-	slow atomic.Pointer[slowFigures] // as last gathered, nil before that
-
-	mu      sync.Mutex
-	figures persistence.Stats    // the store's numbers as last gathered; guarded by mu
-	sizes   []*persistence.Sizes // of values, as last counted; guarded by mu
-}
 
 // UnixMicros is the time of the call, for a script the time at which it began.
 func (s *session) UnixMicros() int64 {
@@ -50,7 +33,7 @@ func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
 // second call during that time is refused: what changes meanwhile need not be stored by it.
 func (h host) Rewrite() error {
 	srv := h.srv
-	if !srv.admin.rewrites.begin(srv.clock.Now()) {
+	if !srv.rewrites.begin(srv.clock.Now()) {
 		return commands.ErrRewriteInProgress
 	}
 	srv.workers.Add(1)
@@ -61,7 +44,7 @@ func (h host) Rewrite() error {
 		if err != nil && srv.done.Err() == nil {
 			srv.logf(LogWarning, "store all keys: %v", err)
 		}
-		srv.admin.rewrites.end(srv.clock.Now(), err)
+		srv.rewrites.end(srv.clock.Now(), err)
 	}()
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/server/info"
 )
 
 // Fields that redis_exporter reads, beside those that other tests look at.
@@ -125,7 +127,7 @@ func TestInfoLooksAtClients(t *testing.T) {
 	clients("pubsub_clients:0")
 	large.raw("*2\r\n$4\r\nECHO\r\n$100000\r\n" + strings.Repeat("x", 90_000))
 	r.until("what has come of a call counts", func() bool {
-		r.clock.advance(slowFiguresAge)
+		r.clock.advance(info.SlowAge)
 		_, text, _ := strings.Cut(c.do("INFO", "clients"), "client_recent_max_input_buffer:")
 		n := 0
 		fmt.Sscan(text[:strings.Index(text, `\r`)], &n)

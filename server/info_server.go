@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/info"
 	"github.com/vigildb/vigil/server/transport"
 )
 
@@ -16,48 +17,48 @@ var executable = sync.OnceValue(func() string {
 	return path
 })
 
-func infoServer(t *infoText) {
-	now := t.srv.clock.Now()
-	up := max(0, now.UnixMilli()-t.srv.started) / 1000 // the clock may have been set back
-	field(t, "redis_version", t.srv.settings().limits.RedisVersion)
-	field(t, "vigil_version", commands.Version)
-	field(t, "redis_git_sha1", "00000000")
-	field(t, "redis_git_dirty", 0)
-	field(t, "redis_build_id", t.srv.runID[:16])
+func infoServer(t *info.Text, s *session) {
+	now := s.srv.clock.Now()
+	up := max(0, now.UnixMilli()-s.srv.started) / 1000 // the clock may have been set back
+	info.Field(t, "redis_version", s.srv.settings().limits.RedisVersion)
+	info.Field(t, "vigil_version", commands.Version)
+	info.Field(t, "redis_git_sha1", "00000000")
+	info.Field(t, "redis_git_dirty", 0)
+	info.Field(t, "redis_build_id", s.srv.runID[:16])
 	mode := "standalone"
-	if t.srv.slotted() {
+	if s.srv.slotted() {
 		mode = "cluster"
 	}
-	field(t, "redis_mode", mode)
-	field(t, "os", runtime.GOOS+" "+runtime.GOARCH)
-	field(t, "arch_bits", strconv.IntSize)
-	field(t, "monotonic_clock", "go")
-	field(t, "multiplexing_api", transport.PollingAPI)
-	field(t, "go_version", runtime.Version())
-	field(t, "gomaxprocs", runtime.GOMAXPROCS(0))
-	field(t, "process_id", os.Getpid())
-	field(t, "process_supervised", "no")
-	field(t, "run_id", t.srv.runID)
-	field(t, "tcp_port", t.srv.port())
-	field(t, "server_time_usec", now.UnixMicro())
-	field(t, "uptime_in_seconds", up)
-	field(t, "uptime_in_days", up/86400)
-	field(t, "hz", int64(1e9/cronPeriod.Nanoseconds()))
-	field(t, "configured_hz", int64(1e9/cronPeriod.Nanoseconds()))
-	field(t, "lru_clock", now.Unix()&(1<<24-1))
-	field(t, "executable", executable())
-	field(t, "config_file", t.srv.config.File())
-	field(t, "io_threads_active", 0)
-	if zone := t.srv.settings().limits.AvailabilityZone; zone != "" {
-		field(t, "availability_zone", zone)
+	info.Field(t, "redis_mode", mode)
+	info.Field(t, "os", runtime.GOOS+" "+runtime.GOARCH)
+	info.Field(t, "arch_bits", strconv.IntSize)
+	info.Field(t, "monotonic_clock", "go")
+	info.Field(t, "multiplexing_api", transport.PollingAPI)
+	info.Field(t, "go_version", runtime.Version())
+	info.Field(t, "gomaxprocs", runtime.GOMAXPROCS(0))
+	info.Field(t, "process_id", os.Getpid())
+	info.Field(t, "process_supervised", "no")
+	info.Field(t, "run_id", s.srv.runID)
+	info.Field(t, "tcp_port", s.srv.port())
+	info.Field(t, "server_time_usec", now.UnixMicro())
+	info.Field(t, "uptime_in_seconds", up)
+	info.Field(t, "uptime_in_days", up/86400)
+	info.Field(t, "hz", int64(1e9/cronPeriod.Nanoseconds()))
+	info.Field(t, "configured_hz", int64(1e9/cronPeriod.Nanoseconds()))
+	info.Field(t, "lru_clock", now.Unix()&(1<<24-1))
+	info.Field(t, "executable", executable())
+	info.Field(t, "config_file", s.srv.config.File())
+	info.Field(t, "io_threads_active", 0)
+	if zone := s.srv.settings().limits.AvailabilityZone; zone != "" {
+		info.Field(t, "availability_zone", zone)
 	}
-	infoListeners(t)
+	infoListeners(t, s)
 }
 
-func infoClients(t *infoText) {
+func infoClients(t *info.Text, s *session) {
 	var pubsub, watching int
-	if t.srv.watches.any() || t.srv.broker.Any() {
-		t.srv.clients.each(func(s *session) {
+	if s.srv.watches.any() || s.srv.broker.Any() {
+		s.srv.clients.each(func(s *session) {
 			v := s.view.load()
 			if v.clientType() == "pubsub" {
 				pubsub++
@@ -67,30 +68,28 @@ func infoClients(t *infoText) {
 			}
 		})
 	}
-	slow := t.srv.slowly()
-	field(t, "connected_clients", t.srv.clients.count())
-	field(t, "cluster_connections", 0)
-	field(t, "maxclients", t.srv.settings().maxClients)
-	field(t, "client_recent_max_input_buffer", slow.largestIn)
-	field(t, "client_recent_max_output_buffer", slow.largestOut)
-	field(t, "blocked_clients", t.srv.blocked.Count()+t.srv.pause.Count())
-	field(t, "tracking_clients", t.srv.tracking.Counts().Clients)
-	field(t, "pubsub_clients", pubsub)
-	field(t, "watching_clients", watching)
-	field(t, "clients_in_timeout_table", t.srv.blocked.Timed())
-	field(t, "total_watched_keys", t.srv.watches.n.Load())
-	field(t, "total_blocking_keys", t.srv.blocked.KeyCount())
-	field(t, "total_blocking_keys_on_nokey", t.srv.blocked.RemovalCount())
-	reason, actions, left := t.srv.pause.State()
-	field(t, "paused_reason", reason)
-	field(t, "paused_actions", actions)
-	field(t, "paused_timeout_milliseconds", left)
+	slow := s.srv.figures.Slowly()
+	info.Field(t, "connected_clients", s.srv.clients.count())
+	info.Field(t, "cluster_connections", 0)
+	info.Field(t, "maxclients", s.srv.settings().maxClients)
+	info.Field(t, "client_recent_max_input_buffer", slow.LargestIn)
+	info.Field(t, "client_recent_max_output_buffer", slow.LargestOut)
+	info.Field(t, "blocked_clients", s.srv.blocked.Count()+s.srv.pause.Count())
+	info.Field(t, "tracking_clients", s.srv.tracking.Counts().Clients)
+	info.Field(t, "pubsub_clients", pubsub)
+	info.Field(t, "watching_clients", watching)
+	info.Field(t, "clients_in_timeout_table", s.srv.blocked.Timed())
+	info.Field(t, "total_watched_keys", s.srv.watches.n.Load())
+	info.Field(t, "total_blocking_keys", s.srv.blocked.KeyCount())
+	info.Field(t, "total_blocking_keys_on_nokey", s.srv.blocked.RemovalCount())
+	reason, actions, left := s.srv.pause.State()
+	info.Field(t, "paused_reason", reason)
+	info.Field(t, "paused_actions", actions)
+	info.Field(t, "paused_timeout_milliseconds", left)
 }
 
-func infoKeyspace(t *infoText) {
-	for i, db := range t.store().Databases {
-		if db.Keys > 0 {
-			field(t, "db"+strconv.Itoa(i), "keys="+strconv.Itoa(db.Keys)+",expires="+strconv.Itoa(db.Expires)+",avg_ttl=0")
-		}
-	}
+func infoKeyspace(t *info.Text, s *session) {
+	info.Keyspace(t, t.Stats(&s.srv.figures, s.locked).Databases)
 }
+
+func infoKeySizes(t *info.Text, s *session) { info.KeySizes(t, s.srv.figures.Sizes(s.locked)) }

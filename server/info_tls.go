@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/server/certs"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/info"
 )
 
 // shownCerts are the certificates that INFO shows, as they were when the files were read last.
@@ -15,8 +16,8 @@ func showCerts(set *conf.Settings) *shownCerts {
 }
 
 // infoTLS shows until when certificates are valid.
-func infoTLS(t *infoText) {
-	shown := t.srv.secure.shown.Load()
+func infoTLS(t *info.Text, s *session) {
+	shown := s.srv.secure.shown.Load()
 	if shown == nil {
 		shown = new(shownCerts)
 	}
@@ -26,9 +27,9 @@ func infoTLS(t *infoText) {
 	}{{"server", shown.server}, {"client", shown.client}, {"ca", shown.authority}} {
 		left := int64(0)
 		if c.Serial != "" {
-			left = max(int64(c.End.Sub(t.srv.clock.Now()).Seconds()), 0)
+			left = max(int64(c.End.Sub(s.srv.clock.Now()).Seconds()), 0)
 		}
-		field(t, "tls_"+c.name+"_cert_serial", cmp.Or(c.Serial, "none"))
-		field(t, "tls_"+c.name+"_cert_expires_in_seconds", left)
+		info.Field(t, "tls_"+c.name+"_cert_serial", cmp.Or(c.Serial, "none"))
+		info.Field(t, "tls_"+c.name+"_cert_expires_in_seconds", left)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/server/info"
 )
 
 // latency keeps the events that took latency-monitor-threshold or longer.
@@ -110,11 +111,11 @@ func (h host) Latencies(cmd *commands.Command) (calls int64, list []admin.Latenc
 }
 
 // infoLatencyStats shows percentiles of the times that calls took.
-func infoLatencyStats(t *infoText) {
-	wanted := t.srv.settings().conf.LatencyPercentiles
+func infoLatencyStats(t *info.Text, s *session) {
+	wanted := s.srv.settings().conf.LatencyPercentiles
 	sorted := slices.Sorted(slices.Values(wanted))
-	for _, c := range t.srv.stats.table.All() {
-		hist := t.srv.stats.histograms[c.ID()].Load()
+	for _, c := range s.srv.stats.table.All() {
+		hist := s.srv.stats.histograms[c.ID()].Load()
 		if hist == nil {
 			continue
 		}
@@ -128,7 +129,7 @@ func infoLatencyStats(t *infoText) {
 			i, _ := slices.BinarySearch(sorted, p)
 			b = appendPercentile(b, p, times[i])
 		}
-		field(t, "latency_percentiles_usec_"+c.FullName(), string(b))
+		info.Field(t, "latency_percentiles_usec_"+c.FullName(), string(b))
 	}
 }
 

@@ -82,6 +82,7 @@ const rooms = `
 	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/hold:            commands/conn structures/slots
+	server/info:            commands persistence server/source structures
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
 	server/pubsub:          commands commands/pubsub structures/glob structures/slots
 	server/replica:         structures/aof

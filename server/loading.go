@@ -3,6 +3,7 @@ package server
 import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/info"
 )
 
 // Load reads what the store holds, once. Until it returns nil, clients get
@@ -62,7 +63,7 @@ func (s *session) unknownAdmin(cmd *commands.Command) bool {
 // reportLoading logs the progress of Load. The cron calls it once a second.
 func (srv *Server) reportLoading() {
 	loaded, total := srv.store.Progress()
-	srv.logf(LogNotice, "Loading: %s of %s, %.0f%%", appendHuman(nil, loaded), appendHuman(nil, total), percent(loaded, total))
+	srv.logf(LogNotice, "Loading: %s of %s, %.0f%%", info.AppendHuman(nil, loaded), info.AppendHuman(nil, total), percent(loaded, total))
 }
 
 func percent(part, whole int64) float64 {
@@ -73,17 +74,17 @@ func percent(part, whole int64) float64 {
 }
 
 // infoLoading shows the progress of Load.
-func infoLoading(t *infoText) {
-	loaded, total := t.srv.store.Progress()
+func infoLoading(t *info.Text, s *session) {
+	loaded, total := s.srv.store.Progress()
 	eta := int64(1)
 	if loaded > 0 {
-		elapsed := t.srv.clock.Now().UnixMilli() - t.srv.started
+		elapsed := s.srv.clock.Now().UnixMilli() - s.srv.started
 		eta = int64(float64(elapsed) / 1000 * float64(total-loaded) / float64(loaded))
 	}
-	field(t, "loading_start_time", t.srv.started/1000)
-	field(t, "loading_total_bytes", total)
-	field(t, "loading_rdb_used_mem", 0)
-	field(t, "loading_loaded_bytes", loaded)
-	t.decimal("loading_loaded_perc", percent(loaded, total), 2, "")
-	field(t, "loading_eta_seconds", eta)
+	info.Field(t, "loading_start_time", s.srv.started/1000)
+	info.Field(t, "loading_total_bytes", total)
+	info.Field(t, "loading_rdb_used_mem", 0)
+	info.Field(t, "loading_loaded_bytes", loaded)
+	t.Decimal("loading_loaded_perc", percent(loaded, total), 2, "")
+	info.Field(t, "loading_eta_seconds", eta)
 }

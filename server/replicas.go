@@ -16,6 +16,7 @@ import (
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/info"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/rdbfile"
@@ -229,15 +230,15 @@ func (srv *Server) lonely() error {
 }
 
 // infoReplicas shows the replicas of a server that is in no group.
-func infoReplicas(t *infoText, rep *source.Report) {
+func infoReplicas(t *info.Text, s *session, rep *source.Report) {
 	slices.SortFunc(rep.Replicas, func(a, b source.ReplicaReport) int {
 		return cmp.Or(strings.Compare(a.IP, b.IP), cmp.Compare(a.Port, b.Port))
 	})
-	field(t, "connected_slaves", len(rep.Replicas))
-	if c := t.srv.settings().conf; c.MinReplicas > 0 && c.MinReplicasMaxLag > 0 {
-		field(t, "min_slaves_good_slaves", t.srv.source.Good(c.MinReplicasMaxLag))
+	info.Field(t, "connected_slaves", len(rep.Replicas))
+	if c := s.srv.settings().conf; c.MinReplicas > 0 && c.MinReplicasMaxLag > 0 {
+		info.Field(t, "min_slaves_good_slaves", s.srv.source.Good(c.MinReplicasMaxLag))
 	}
 	for i, r := range rep.Replicas {
-		field(t, fmt.Sprint("slave", i), fmt.Sprintf("ip=%s,port=%d,state=%s,offset=%d,lag=%d", r.IP, r.Port, r.State, r.Offset, int64(r.Lag/time.Second)))
+		info.Field(t, fmt.Sprint("slave", i), fmt.Sprintf("ip=%s,port=%d,state=%s,offset=%d,lag=%d", r.IP, r.Port, r.State, r.Offset, int64(r.Lag/time.Second)))
 	}
 }

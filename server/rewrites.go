@@ -3,6 +3,8 @@ package server
 import (
 	"sync"
 	"time"
+
+	"github.com/vigildb/vigil/server/info"
 )
 
 // rewrites are the calls of BGREWRITEAOF, each of which stores all changed keys under their
@@ -38,7 +40,7 @@ func (r *rewrites) end(now time.Time, err error) {
 }
 
 // info shows them in INFO persistence.
-func (r *rewrites) info(t *infoText) {
+func (r *rewrites) info(t *info.Text, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, current := int64(-1), int64(-1) // none
@@ -46,13 +48,13 @@ func (r *rewrites) info(t *infoText) {
 		last = r.took
 	}
 	if r.running {
-		current = max(0, t.srv.clock.Now().Unix()-r.began)
+		current = max(0, now.Unix()-r.began)
 	}
-	field(t, "aof_rewrite_in_progress", number(r.running))
-	field(t, "aof_rewrite_scheduled", 0)
-	field(t, "aof_last_rewrite_time_sec", last)
-	field(t, "aof_current_rewrite_time_sec", current)
-	field(t, "aof_last_bgrewrite_status", status(r.failures > 0))
-	field(t, "aof_rewrites", r.count)
-	field(t, "aof_rewrites_consecutive_failures", r.failures)
+	info.Field(t, "aof_rewrite_in_progress", info.Number(r.running))
+	info.Field(t, "aof_rewrite_scheduled", 0)
+	info.Field(t, "aof_last_rewrite_time_sec", last)
+	info.Field(t, "aof_current_rewrite_time_sec", current)
+	info.Field(t, "aof_last_bgrewrite_status", info.Status(r.failures > 0))
+	info.Field(t, "aof_rewrites", r.count)
+	info.Field(t, "aof_rewrites_consecutive_failures", r.failures)
 }

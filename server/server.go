@@ -20,6 +20,7 @@ import (
 	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/hold"
+	"github.com/vigildb/vigil/server/info"
 	"github.com/vigildb/vigil/server/pubsub"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/tracking"
@@ -79,7 +80,8 @@ type Server struct {
 	upkeep     upkeep
 	sockets    sockets
 	secure     secure
-	admin      adminState
+	rewrites   rewrites
+	figures    info.Figures
 	leader     leaderView
 	history    history
 
@@ -175,6 +177,7 @@ func Start(o Options) (*Server, error) {
 	srv.watchConfig()
 	srv.recallConfiguration() // as far as it is known, too
 	openBackup(srv)
+	srv.figures.Open(srv.store, figureSource{srv})
 	srv.openSource()
 	srv.activeExpire.Store(true)
 	srv.cron.plan(srv)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/info"
 )
 
 // stats are the server's counters. Counters of commands are indexed by the
@@ -145,7 +146,7 @@ func (st *stats) countError(text string) {
 	default:
 		list := make([]string, 0, len(st.errors))
 		for _, word := range slices.Sorted(maps.Keys(st.errors)) {
-			list = append(list, safeName(word[:min(len(word), shownError)]))
+			list = append(list, info.SafeName(word[:min(len(word), shownError)]))
 		}
 		st.errors, st.closed = map[string]int64{errorsClosed: 1}, true
 		st.warn("Errorstats stopped adding new errors because their number reached the limit: scripts may make too many of them. CONFIG RESETSTAT begins anew.")

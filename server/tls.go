@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/vigildb/vigil/server/certs"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/info"
 	"github.com/vigildb/vigil/server/transport"
 )
 
@@ -168,8 +168,8 @@ func (srv *Server) port() int64 {
 }
 
 // infoListeners shows the sockets, a line for each kind.
-func infoListeners(t *infoText) {
-	k := &t.srv.sockets
+func infoListeners(t *info.Text, s *session) {
+	k := &s.srv.sockets
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := 0
@@ -180,15 +180,14 @@ func infoListeners(t *infoText) {
 		if len(x.f.open) == 0 {
 			continue
 		}
-		t.b = append(strconv.AppendInt(append(t.b, "listener"...), int64(n), 10), ":name="...)
-		t.b = append(t.b, x.name...)
+		line := "name=" + x.name
 		for _, s := range x.f.open {
-			t.b = append(append(t.b, ",bind="...), s.host...)
+			line += ",bind=" + s.host
 		}
-		t.b = append(strconv.AppendInt(append(t.b, ",port="...), int64(x.f.port.Load()), 10), "\r\n"...)
+		info.Field(t, fmt.Sprintf("listener%d", n), fmt.Sprintf("%s,port=%d", line, x.f.port.Load()))
 		n++
 	}
-	if path := t.srv.settings().conf.UnixSocket; path != "" && k.listening {
-		field(t, fmt.Sprintf("listener%d", n), "name=unix,bind="+path)
+	if path := s.srv.settings().conf.UnixSocket; path != "" && k.listening {
+		info.Field(t, fmt.Sprintf("listener%d", n), "name=unix,bind="+path)
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package info
 
 import (
 	"strconv"
@@ -16,24 +16,9 @@ var sizeNames = []struct {
 	{structures.KindZSet, "zsets_items"}, {structures.KindHash, "hashes_items"},
 }
 
-// sizes counts the sizes of values. Inside EXEC, which holds shards, they are those counted last.
-func (s *session) sizes() []*persistence.Sizes {
-	a := &s.srv.admin
-	if s.locked || s.srv.loading.Load() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return a.sizes
-	}
-	sizes := s.srv.store.Sizes()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.sizes = sizes
-	return sizes
-}
-
-// infoKeySizes shows how many values have which sizes, rounded down to powers of two.
-func infoKeySizes(t *infoText) {
-	for db, sizes := range t.session.sizes() {
+// KeySizes shows how many values have which sizes, rounded down to powers of two.
+func KeySizes(t *Text, databases []*persistence.Sizes) {
+	for db, sizes := range databases {
 		for _, k := range sizeNames {
 			prefix := "db" + strconv.Itoa(db) + "_distrib_" + k.name + ":"
 			begun := false
