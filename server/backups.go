@@ -12,7 +12,8 @@ import (
 
 // openBackup tells snapshots what they need of the server.
 func openBackup(srv *Server) {
-	o := backup.Options{Store: srv.store, Clock: srv.clock, InMemory: srv.opts.InMemory, Membership: host{srv}.Membership, Go: srv.workers.Go, Other: srv.respond}
+	o := backup.Options{Store: srv.store, Clock: srv.clock, InMemory: srv.opts.InMemory, Membership: host{srv}.Membership,
+		Go: srv.workers.Go, Other: srv.respond}
 	if srv.opts.Group != nil {
 		o.Group = srv.opts.Group
 	}
