@@ -2,9 +2,9 @@
 // command, clients that wait, publish and subscribe, configuration and
 // statistics.
 //
-//	srv, err := server.Open(server.Options{Dir: "data"})
+//	srv, err := server.Open(context.Background(), server.Options{Dir: "data"})
 //	...
-//	err = srv.Serve(listener) // until srv.Close()
+//	err = srv.Serve(listener) // until srv.Close(context.Background())
 //
 // The one idea: a client is a state machine ([session]) that is fed with bytes
 // and never waits. It belongs to one goroutine; what other clients send it

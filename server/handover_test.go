@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ func TestLeaderThatEndsSettles(t *testing.T) {
 	writer.send("SET", "k", "new")
 	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
 	closed := make(chan error)
-	go func() { closed <- r.srv.Close() }()
+	go func() { closed <- r.srv.Close(context.Background()) }()
 	r.until("it settles", func() bool { return r.srv.pause.active() })
 	late.send("SET", "k", "late")
 	r.until("a write is held back", func() bool { return r.srv.pause.count() == 1 })
@@ -69,7 +70,7 @@ func TestLeaderThatEndsWaitsForTheOthersForAWhile(t *testing.T) {
 	writer.send("SET", "k", "v")
 	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
 	closed := make(chan error)
-	go func() { closed <- r.srv.Close() }()
+	go func() { closed <- r.srv.Close(context.Background()) }()
 	r.until("it settles", func() bool { return r.srv.pause.active() })
 	r.until("it has settled", func() bool {
 		r.clock.advance(settlePatience)

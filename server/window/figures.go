@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vigildb/vigil/server"
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 const (
@@ -30,7 +30,7 @@ type figures struct {
 	levels    []level
 	slowLen   int64
 	slow      []slowEntry // the newest first
-	history   []server.Sample
+	history   []door.Sample
 	sampled   time.Time // the last of the history
 }
 
@@ -81,7 +81,7 @@ func (w *Window) current() (*figures, error) {
 		for _, e := range answers[2].list() {
 			f.slow = append(f.slow, readSlow(e))
 		}
-		f.history, f.sampled = w.srv.History()
+		f.history, f.sampled = w.inside.History()
 		return f, nil
 	})
 }

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -27,7 +28,7 @@ func TestHealthWaitsForTheData(t *testing.T) {
 	for _, path := range []string{"/", "/keys", "/clients", "/slowlog", "/schedules", "/schedules?db=0&key=k", "/placement"} {
 		wants(t, path+" while loading", r.get(path), "loading, ")
 	}
-	if err := r.srv.Load(); err != nil {
+	if err := r.srv.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if status, body := r.ask(request("/healthz")); status != http.StatusOK || body != "ok\n" {

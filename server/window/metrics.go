@@ -9,8 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
+
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 // metricsHandler is /metrics. Nothing has to be kept between scrapes: the server
@@ -125,7 +126,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s, began := sink(ch), time.Now()
 	f, err := c.w.current()
 	s.put(descHealthy, truth(c.w.srv.Health() == nil))
-	s.put(descLeader, truth(c.w.srv.Role() != server.RoleFollower))
+	s.put(descLeader, truth(c.w.inside.Role() != door.RoleFollower))
 	s.put(descConns, float64(len(c.w.slots)))
 	s.put(descUp, truth(err == nil))
 	if err != nil {

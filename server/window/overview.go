@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vigildb/vigil/server"
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 type overviewBody struct {
@@ -75,7 +75,7 @@ func (w *Window) overview(_ *http.Request, p *page) error {
 // charts draws the last hour.
 func (b *overviewBody) charts(f *figures) {
 	const length = 360
-	hour := func(of func(server.Sample) float32) []float64 {
+	hour := func(of func(door.Sample) float32) []float64 {
 		values := make([]float64, len(f.history))
 		for i, s := range f.history {
 			values[i] = float64(of(s))
@@ -91,8 +91,8 @@ func (b *overviewBody) charts(f *figures) {
 		return values
 	}
 	b.Large = []chart{
-		draw("Commands a second", hour(func(s server.Sample) float32 { return s.Ops }), length, count),
-		draw("Mean time of a command", gaps(hour(func(s server.Sample) float32 { return s.Micros }), 0), length, micros),
+		draw("Commands a second", hour(func(s door.Sample) float32 { return s.Ops }), length, count),
+		draw("Mean time of a command", gaps(hour(func(s door.Sample) float32 { return s.Micros }), 0), length, micros),
 	}
 	small := func(title string, values []float64, show func(float64) string) {
 		b.Small = append(b.Small, draw(title, coarse(values, length, sparkPoints), sparkPoints, show))
@@ -100,16 +100,16 @@ func (b *overviewBody) charts(f *figures) {
 	bytes := func(title string, values []float64, show func(float64) string) {
 		b.Small = append(b.Small, drawSizes(title, coarse(values, length, sparkPoints), sparkPoints, show))
 	}
-	bytes("Keys and values", hour(func(s server.Sample) float32 { return s.Memory }), size)
-	small("Keys", hour(func(s server.Sample) float32 { return s.Keys }), count)
-	small("Clients", hour(func(s server.Sample) float32 { return s.Clients }), count)
-	small("Lookups that hit", gaps(hour(func(s server.Sample) float32 { return s.HitRatio }), -1), percent)
+	bytes("Keys and values", hour(func(s door.Sample) float32 { return s.Memory }), size)
+	small("Keys", hour(func(s door.Sample) float32 { return s.Keys }), count)
+	small("Clients", hour(func(s door.Sample) float32 { return s.Clients }), count)
+	small("Lookups that hit", gaps(hour(func(s door.Sample) float32 { return s.HitRatio }), -1), percent)
 	perSecond := func(v float64) string { return size(v) + "/s" }
-	bytes("Received", hour(func(s server.Sample) float32 { return s.Input }), perSecond)
-	bytes("Sent", hour(func(s server.Sample) float32 { return s.Output }), perSecond)
+	bytes("Received", hour(func(s door.Sample) float32 { return s.Input }), perSecond)
+	bytes("Sent", hour(func(s door.Sample) float32 { return s.Output }), perSecond)
 	b.Minutes = "the last hour"
 	if n := len(f.history); n < length {
-		b.Minutes = "the last hour, of which " + span(float64(n)*server.HistoryStep.Seconds()) + " are known"
+		b.Minutes = "the last hour, of which " + span(float64(n)*door.HistoryStep.Seconds()) + " are known"
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vigildb/vigil/server"
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 func TestOverviewShowsTheServer(t *testing.T) {
@@ -285,7 +285,7 @@ func TestChartsDrawTheHistory(t *testing.T) {
 	b := &overviewBody{}
 	f := &figures{}
 	for i := range 360 {
-		f.history = append(f.history, server.Sample{Ops: float32(i), Micros: 5, HitRatio: -1, Memory: 1 << 20})
+		f.history = append(f.history, door.Sample{Ops: float32(i), Micros: 5, HitRatio: -1, Memory: 1 << 20})
 	}
 	b.charts(f)
 	if c := b.Large[0]; c.Top != "400" || c.Half != "200" || c.Now != "359" || !strings.HasPrefix(c.Line, "M0 120L1.7 119.7") {

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -36,7 +37,7 @@ func newRig(t testing.TB, args ...string) *rig {
 func newRigOn(t testing.TB, change func(*server.Options), args ...string) *rig {
 	t.Helper()
 	r := startRig(t, change, args...)
-	if err := r.srv.Load(); err != nil {
+	if err := r.srv.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -70,7 +71,7 @@ func startRig(t testing.TB, change func(*server.Options), args ...string) *rig {
 		if err := w.Close(); err != nil {
 			t.Errorf("close the window: %v", err)
 		}
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("close the server: %v", err)
 		}
 	})

@@ -15,12 +15,15 @@ import (
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/transport"
+
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 // Window serves a server's figures over HTTP. Its methods may be called from any
 // goroutine.
 type Window struct {
 	srv    *server.Server
+	inside door.Server // of srv
 	config *conf.Config
 	log    *slog.Logger
 	now    func() time.Time
@@ -64,14 +67,14 @@ func Open(srv *server.Server, config *conf.Config, log *slog.Logger) (*Window, e
 	w.mu.Lock()
 	w.useLocked(sockets)
 	w.mu.Unlock()
-	srv.OnMoveHTTP(w.move)
+	w.inside.OnMoveHTTP(w.move)
 	return w, nil
 }
 
 func newWindow(srv *server.Server, config *conf.Config, log *slog.Logger) *Window {
-	w := &Window{srv: srv, config: config, log: log, now: time.Now, slots: make(chan struct{}, maxConns)}
+	w := &Window{srv: srv, inside: door.Of(srv), config: config, log: log, now: time.Now, slots: make(chan struct{}, maxConns)}
 	names := renamed(config.Settings().Renames)
-	dial := func() (net.Conn, error) { return srv.DialObserver(clientName) }
+	dial := func() (net.Conn, error) { return w.inside.DialObserver(clientName) }
 	w.observer = newObserver(dial, names)
 	w.figures.ttl, w.snapshots.ttl, w.sample.ttl = figuresAge, snapshotsAge, sampleAge
 	w.appraiser = newAppraiser(newObserver(dial, names))
