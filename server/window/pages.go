@@ -169,7 +169,7 @@ func (w *Window) head(p *page) error {
 	if w.inside.Role() == door.RoleFollower {
 		p.Health = "follows the leader of its group"
 	}
-	f, err := w.current()
+	f, err := w.source.Current()
 	if err != nil {
 		p.Well, p.Health = false, "does not answer"
 		return err
@@ -177,14 +177,14 @@ func (w *Window) head(p *page) error {
 	p.figures = f
 	switch {
 	case errors.Is(health, server.ErrLoading):
-		p.Health = "loading, " + f.info["loading_loaded_perc"] + " %"
+		p.Health = "loading, " + f.Info["loading_loaded_perc"] + " %"
 	case health != nil:
 		p.Health = complaint(health, true)
 	}
-	p.Version = f.info["vigil_version"]
-	p.Up = span(f.number("uptime_in_seconds"))
-	p.Address = "port " + f.info["tcp_port"]
-	if f.number("vigil_in_memory") == 1 {
+	p.Version = f.Info["vigil_version"]
+	p.Up = span(f.Number("uptime_in_seconds"))
+	p.Address = "port " + f.Info["tcp_port"]
+	if f.Number("vigil_in_memory") == 1 {
 		p.Address += ", in memory only"
 	}
 	return nil
