@@ -43,7 +43,7 @@ const owners = `
 	net/http:                              server/window cmd
 	html/template:                         server/window
 	github.com/prometheus:                 server/window server/internal/report server/metrics
-	github.com/youmark/pkcs8:              server/certs
+	github.com/youmark/pkcs8:              server/certs/pkcs8
 	go.etcd.io/raft:                       server/cluster server/cluster/mesh
 	google.golang.org/protobuf:            server/cluster server/cluster/mesh
 `
@@ -77,6 +77,7 @@ const rooms = `
 	persistence/wal:        persistence/fence persistence/format structures
 	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
 	server/certs:
+	server/certs/pkcs8:     server/certs
 	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/internal/door:   commands persistence server/conf server/internal/group

@@ -28,6 +28,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
+	_ "github.com/vigildb/vigil/server/certs/pkcs8" // encrypted keys
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/membership"
 	"github.com/vigildb/vigil/server/window"
