@@ -72,8 +72,8 @@ type inside = door.Options
 // directive maxmemory-policy.
 type Policy string
 
-// Spill keeps every key and moves cold values from memory to disk. A server in memory refuses
-// writes then, as with NoEviction. The others are those of Redis.
+// Spill keeps every key and moves cold values from memory to disk; a server in memory has none, so that only
+// another policy bounds it. The others are those of Redis.
 const (
 	Spill          Policy = "spill"
 	NoEviction     Policy = "noeviction"
