@@ -14,7 +14,6 @@ type (
 	database = report.Database
 	figures  = report.Figures
 	observer = report.Observer
-	snapshot = report.Snapshot
 )
 
 const answerTime = report.AnswerTime
