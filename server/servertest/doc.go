@@ -21,7 +21,8 @@
 //
 // It promises:
 //   - a server ends with its test, and its end is waited for;
-//   - the methods of a Server, which are about keys, see what clients have been told of;
+//   - the methods of a Server, which are about keys, see what clients have been told of. They have a
+//     connection of their own, the first of them opens it, and CLIENT LIST shows it;
 //   - a method that cannot do its work (the key is of another type, the server is closed) fails
 //     the test and says why. A key that is missing is no failure, but the zero value.
 package servertest
