@@ -31,6 +31,12 @@ type Options struct {
 
 // Server is what vigil itself asks of a server.
 type Server interface {
+	View
+	Standing
+}
+
+// View is what those need who show a server.
+type View interface {
 	// DialObserver connects a client inside the process that watches the server. It
 	// needs no password, does not count against maxclients, is neither held back by
 	// CLIENT PAUSE nor evicted, and its reads do not count as uses of keys.
@@ -46,6 +52,10 @@ type Server interface {
 	// http-bind when CONFIG SET changes them; an error refuses the change. Without it
 	// each such change is refused. It is called once, before clients are admitted.
 	OnMoveHTTP(move func(old, new *conf.Settings) error)
+}
+
+// Standing is the place of a server among those that hold the same data.
+type Standing interface {
 	// Role returns what the server is now.
 	Role() Role
 	// Leads returns nil if the server is to get the writes of clients, for load balancers: it is healthy, and
