@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -156,7 +157,7 @@ func TestPanicLeavesNothingOfItsTransaction(t *testing.T) {
 			if policy == "memory" {
 				return
 			}
-			if err := r.srv.Close(); err != nil {
+			if err := r.srv.Close(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			r = newRig(t, change)

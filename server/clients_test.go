@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -255,7 +256,7 @@ func TestCloseDropsClientsAndLeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 3 {
 		clock := newTestClock()
-		srv, err := Open(Options{InMemory: true, Seed: 1, Clock: clock})
+		srv, err := Open(context.Background(), Options{InMemory: true, Seed: 1, Clock: clock})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,10 +282,10 @@ func TestCloseDropsClientsAndLeavesNoGoroutine(t *testing.T) {
 			}
 		}
 		r.blocked(10)
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("Close: %v", err)
 		}
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("the second Close: %v", err)
 		}
 		<-served
@@ -309,7 +310,7 @@ func TestCloseDropsClientsAndLeavesNoGoroutine(t *testing.T) {
 // Clients come while the server closes: Close ends all the same.
 func TestCloseIsNotHeldUpByClientsThatCome(t *testing.T) {
 	for range 50 {
-		srv, err := Open(Options{InMemory: true, Seed: 1, Clock: newTestClock()})
+		srv, err := Open(context.Background(), Options{InMemory: true, Seed: 1, Clock: newTestClock()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +325,7 @@ func TestCloseIsNotHeldUpByClientsThatCome(t *testing.T) {
 				io.WriteString(nc, encode("PING"))
 			}
 		}()
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 		<-done

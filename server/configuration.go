@@ -13,11 +13,18 @@ import (
 
 // configure takes the configuration of the options, or the defaults, and keeps
 // the snapshot that commands look at up to date.
-func (srv *Server) configure() {
+func (srv *Server) configure() error {
+	if err := srv.opts.check(); err != nil {
+		return err
+	}
 	if srv.config = srv.opts.Config; srv.config == nil {
 		srv.config = conf.New()
 	}
+	if err := srv.config.Add("server.Options", srv.opts.lines()...); err != nil {
+		return err
+	}
 	srv.apply(srv.config.Settings())
+	return nil
 }
 
 // apply makes a configuration the current one. CONFIG SET calls it for every

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -232,13 +233,13 @@ func newOwnTarget(t *testing.T, durable bool) *ownTarget {
 		o.opts.Dir = t.TempDir()
 	}
 	o.open(t)
-	t.Cleanup(func() { o.srv.Close() })
+	t.Cleanup(func() { o.srv.Close(context.Background()) })
 	return o
 }
 
 func (o *ownTarget) open(t *testing.T) {
 	t.Helper()
-	srv, err := Open(o.opts)
+	srv, err := Open(context.Background(), o.opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +285,7 @@ func (o *ownTarget) advance(d time.Duration) { o.clock.advance(d) }
 
 func (o *ownTarget) restart(t *testing.T) {
 	t.Helper()
-	if err := o.srv.Close(); err != nil {
+	if err := o.srv.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	o.open(t)

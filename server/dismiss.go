@@ -11,6 +11,8 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/backup"
 	"github.com/vigildb/vigil/structures/slots"
+
+	"github.com/vigildb/vigil/server/internal/group"
 )
 
 // A master without slots leaves the cluster when CLUSTER FORGET of it is sent to any other server, as a replica leaves its
@@ -52,7 +54,7 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 	if err != nil {
 		return err
 	}
-	return h.abroadIn(func(g Group) error {
+	return h.abroadIn(func(g group.Group) error {
 		asked := false
 		for looks := maxDismissLooks; looks > 0; looks-- {
 			if !asked {
@@ -134,7 +136,7 @@ func (h host) groupOf(id string) (g *commands.Shard, i int) {
 }
 
 // askToLeave asks a server to forget the cluster, and reports whether it does. The error is errDismissMoves if it may soon.
-func askToLeave(ctx context.Context, g Group, address string, request []byte) (bool, error) {
+func askToLeave(ctx context.Context, g group.Group, address string, request []byte) (bool, error) {
 	reply, err := g.AskServer(ctx, address, request)
 	if err != nil {
 		return false, errors.Join(errDismissUnheard, err)

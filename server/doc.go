@@ -1,10 +1,13 @@
-// Package server is vigil as a program: listeners, clients, the life of a
+// Package server is vigil as a part of a program: listeners, clients, the life of a
 // command, clients that wait, publish and subscribe, configuration and
 // statistics.
 //
-//	srv, err := server.Open(server.Options{Dir: "data"})
+//	srv, err := server.Open(ctx, server.Options{Dir: "data", MaxMemory: 1 << 30})
 //	...
-//	err = srv.Serve(listener) // until srv.Close()
+//	err = srv.Serve(listener) // until srv.Close
+//
+// [Server.Dial] connects a client without a socket. Package server/servertest runs servers for tests,
+// server/metrics reports one to Prometheus. docs/embedding.md says more, and what each part costs.
 //
 // The one idea: a client is a state machine ([session]) that is fed with bytes
 // and never waits. It belongs to one goroutine; what other clients send it

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"log"
 
@@ -10,11 +11,11 @@ import (
 
 // A server inside the process, and a client that needs no socket.
 func Example() {
-	srv, err := server.Open(server.Options{InMemory: true})
+	srv, err := server.Open(context.Background(), server.Options{InMemory: true})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer srv.Close()
+	defer srv.Close(context.Background())
 	conn, err := srv.Dial()
 	if err != nil {
 		log.Fatal(err)

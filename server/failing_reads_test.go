@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"context"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -94,12 +95,12 @@ type diskLife struct {
 func startOn(t testing.TB, disk *disktest.Disk) *diskLife {
 	t.Helper()
 	l := &diskLife{rig: &rig{t: t, clock: newTestClock(), log: &testLog{}}, disk: disk, reads: &badReads{}, tasks: map[string]persistence.Task{}}
-	srv, err := Open(Options{Config: testConfig(t), Dir: "db", Seed: 1, Clock: l.clock, Log: slog.New(l.log),
-		Store: func(o *persistence.Options) {
+	srv, err := Open(context.Background(), Options{Config: testConfig(t), Dir: "db", Seed: 1, Clock: l.clock, Log: slog.New(l.log),
+		inside: inside{Store: func(o *persistence.Options) {
 			o.FS = errorfs.Wrap(disk, l.reads)
 			o.LargeBytes, o.CacheBytes, o.MaxMemory, o.Policy, o.IdleAfter = 1, 1, readsRoom, persistence.PolicySpill, -1
 			o.Background = func(task persistence.Task) { l.tasks[task.Name] = task }
-		}})
+		}}})
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
@@ -163,7 +164,7 @@ func (l *diskLife) end() {
 	l.t.Helper()
 	l.c.nc.Close()
 	l.told.nc.Close()
-	if err := l.srv.Close(); err != nil {
+	if err := l.srv.Close(context.Background()); err != nil {
 		l.t.Fatalf("Close: %v", err)
 	}
 }

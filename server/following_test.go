@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
@@ -224,7 +225,7 @@ func TestReplicaWithoutAMasterIsAMaster(t *testing.T) {
 		r := newRig(t, onDisk(dir))
 		m := playMaster(t, nil)
 		r.follows(m, r.dial(), rdbString("a", "1"))
-		if err := r.srv.Close(); err != nil {
+		if err := r.srv.Close(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}()

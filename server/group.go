@@ -5,96 +5,20 @@ import (
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
+
+	"github.com/vigildb/vigil/server/internal/group"
 )
-
-// Group is the machines that hold the same data as a server, with itself: one leads,
-// and takes changes, the others follow. Its methods may be called by any goroutine.
-type Group interface {
-	Engine
-	Leadership
-	Channels
-	Sharding
-	Administration
-}
-
-// Administration is what an administrator changes of a group.
-type Administration interface {
-	members.Changes
-	members.Upgrader
-}
-
-// Engine brings the members of a group to agree.
-type Engine interface {
-	// Replicator is what the store proposes its changes to.
-	Replicator() member.Replicator
-	// ServeBy has event loops serve connections of other members. It is called before Start, and the loops
-	// end after Close.
-	ServeBy(loops *transport.Loops)
-	// Start takes part from now on. The store is loaded. The functions of the role are
-	// called when this member is about to lead, when it has ceased to, and when it has left
-	// its group for another one, with an empty store.
-	Start(store *member.Member, lazy bool, lead, follow, leave func()) error
-	Succession
-	// Close ends the part of this member, and what waits for its leadership. The store is
-	// closed later.
-	Close() error
-}
-
-// Succession is a change of the leader that is asked for.
-type Succession interface {
-	// HandOver has another member lead, if this one does.
-	HandOver()
-	// TakeOver asks the leader to hand over to this member. It waits for nothing.
-	TakeOver()
-	// OnSettle has settle called before this member, which leads, hands its leadership over, and what that returns when another one
-	// leads or none has in an election timeout. It is called before Start.
-	OnSettle(settle func() (resume func()))
-}
-
-// Leadership is what replies depend on.
-type Leadership interface {
-	// Held reports whether this member leads and no other one can: replies may leave.
-	Held() bool
-	// WaitHeld waits until Held. It returns an error when this member does not lead.
-	WaitHeld() error
-	// Fresh reports whether a follower has heard its leader, so that it may be read.
-	// patient asks for the limit of clients that accept old data.
-	Fresh(patient bool) bool
-	// Gone reports whether this server has left the group, and is of no use any more.
-	Gone() bool
-	// OnAcknowledged has f called when other members have more of what this one leads than they had when
-	// Membership was called last. f waits for nothing. It is called before Start.
-	OnAcknowledged(f func())
-}
-
-// Channels carries messages of channels between the members.
-type Channels interface {
-	// Publish gives a message to the other members, at most once to each and in the order of
-	// the calls, and with wide to those of the other groups. It waits for nothing, and copies the bytes.
-	Publish(kind byte, channel, message []byte, wide bool)
-	// OnPublished has f called with the messages of the others. It is called before Start.
-	OnPublished(f func(kind byte, channel, message []byte))
-	// OnShardChannels has f called with the slots whose shard channels are those of the group, at first and when they
-	// change: its slots, and those that were given away while nobody has them. f waits for nothing, and does
-	// not change them. It is called before Shard says so, and OnShardChannels before Start.
-	OnShardChannels(f func(of *slots.Set))
-	// Published counts the messages given to other members, those that were lost, and those
-	// that came.
-	Published() (sent, dropped, received uint64)
-}
 
 // gate is the store of a member of a group as transports see it: what they wait for is
 // committed, and shown only by a leader that still leads. Every reply of a leader that
 // depends on keys awaits a position, be it that of no record.
 type gate struct {
 	*persistence.Store
-	group Group
+	group group.Group
 }
 
 // Confirmed implements [transport.Store].
@@ -157,7 +81,7 @@ func (srv *Server) join() error {
 var errAlone = errors.New("this server is not a member of a group")
 
 // abroadIn runs f with the group. It waits for others.
-func (h host) abroadIn(f func(g Group) error) (err error) {
+func (h host) abroadIn(f func(g group.Group) error) (err error) {
 	g := h.srv.opts.Group
 	if g == nil {
 		return errAlone
@@ -168,22 +92,22 @@ func (h host) abroadIn(f func(g Group) error) (err error) {
 
 // RemoveMember implements [members.Changes], as do the methods below.
 func (h host) RemoveMember(ctx context.Context, member uint64, force bool) error {
-	return h.abroadIn(func(g Group) error { return g.RemoveMember(ctx, member, force) })
+	return h.abroadIn(func(g group.Group) error { return g.RemoveMember(ctx, member, force) })
 }
 
 // ReplaceMember has a member take the place of another one.
 func (h host) ReplaceMember(ctx context.Context, leaves, by uint64) error {
-	return h.abroadIn(func(g Group) error { return g.ReplaceMember(ctx, leaves, by) })
+	return h.abroadIn(func(g group.Group) error { return g.ReplaceMember(ctx, leaves, by) })
 }
 
 // TransferTo has a member lead.
 func (h host) TransferTo(member uint64) error {
-	return h.abroadIn(func(g Group) error { return g.TransferTo(member) })
+	return h.abroadIn(func(g group.Group) error { return g.TransferTo(member) })
 }
 
 // BuryGroup has another group have no slots any more.
 func (h host) BuryGroup(ctx context.Context, node string) (freed *slots.Set, known bool, err error) {
-	err = h.abroadIn(func(g Group) (e error) {
+	err = h.abroadIn(func(g group.Group) (e error) {
 		freed, known, e = g.BuryGroup(ctx, node)
 		return e
 	})
@@ -192,7 +116,7 @@ func (h host) BuryGroup(ctx context.Context, node string) (freed *slots.Set, kno
 
 // Upgrade raises the level of the group.
 func (h host) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
-	err = h.abroadIn(func(g Group) (e error) {
+	err = h.abroadIn(func(g group.Group) (e error) {
 		from, to, adds, e = g.Upgrade(ctx, dry)
 		return e
 	})
@@ -201,7 +125,7 @@ func (h host) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []st
 
 // RecoverVote has this member vote.
 func (h host) RecoverVote() (last, term uint64, err error) {
-	err = h.abroadIn(func(g Group) (e error) {
+	err = h.abroadIn(func(g group.Group) (e error) {
 		last, term, e = g.RecoverVote()
 		return e
 	})

@@ -13,12 +13,11 @@ func (srv *Server) handOver() {
 	}
 }
 
-// whyStay is why MayLeave is false.
+// whyStay is why mayLeave is false.
 const whyStay = "no other member of the group could take over its keys"
 
-// MayLeave reports whether the keys can be used when this server has ended, as those of a group can: one that has slots needs
-// another member with a vote. A server that is alone may always be ended.
-func (srv *Server) MayLeave() bool {
+// mayLeave reports whether the keys can be used when this server has ended: see [door.Server].
+func (srv *Server) mayLeave() bool {
 	m := host{srv}.Membership()
 	if m == nil || !m.Leads || m.Slots != nil && m.Slots.Len() == 0 {
 		return true

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"testing"
 )
 
@@ -15,7 +16,7 @@ func TestLeaderThatEndsSettles(t *testing.T) {
 	writer.send("SET", "k", "new")
 	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
 	closed := make(chan error)
-	go func() { closed <- r.srv.Close() }()
+	go func() { closed <- r.srv.Close(context.Background()) }()
 	r.until("it settles", func() bool { return r.srv.pause.Active() })
 	late.send("SET", "k", "late")
 	r.until("a write is held back", func() bool { return r.srv.pause.Count() == 1 })
@@ -66,7 +67,7 @@ func TestLeaderThatEndsWaitsForTheOthersForAWhile(t *testing.T) {
 	writer.send("SET", "k", "v")
 	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
 	closed := make(chan error)
-	go func() { closed <- r.srv.Close() }()
+	go func() { closed <- r.srv.Close(context.Background()) }()
 	r.until("it settles", func() bool { return r.srv.pause.Active() })
 	r.until("it has settled", func() bool {
 		r.clock.advance(settlePatience)

@@ -8,52 +8,31 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
-// Role is what a server is among those that hold the same data.
-type Role string
+// ErrLoading is returned by Health until Load is done.
+var ErrLoading = errors.New("server: loading the data")
 
-const (
-	// RoleAlone is that of a server without others.
-	RoleAlone Role = "alone"
-	// RoleLeader is that of the member that takes changes.
-	RoleLeader Role = "leader"
-	// RoleFollower is that of the other members of a group.
-	RoleFollower Role = "follower"
-)
-
-var (
-	// ErrLoading is returned by Health until Load is done.
-	ErrLoading = errors.New("server: loading the data")
-	// ErrNoLeader is returned by Health of a member that knows no leader: most members of its group
-	// cannot be reached, or they elect one.
-	ErrNoLeader = errors.New("server: no leader of the group is known")
-	// ErrBehind is returned by Health of a member that follows a leader and does not have its data yet.
-	ErrBehind = errors.New("server: the data of the group is not here yet")
-	// ErrLeft is returned by Health of a server that has left its group.
-	ErrLeft = errors.New("server: this server has left its group")
-	// ErrFollows is returned by Leads of a member that follows another one.
-	ErrFollows = errors.New("server: another member leads the group")
-)
-
-// Role returns what the server is now.
-func (srv *Server) Role() Role {
+// Role implements [door.Server].
+func (d insider) Role() door.Role {
 	switch {
-	case srv.opts.Group == nil:
-		return RoleAlone
-	case srv.leads():
-		return RoleLeader
+	case d.srv.opts.Group == nil:
+		return door.RoleAlone
+	case d.srv.leads():
+		return door.RoleLeader
 	}
-	return RoleFollower
+	return door.RoleFollower
 }
 
 // leads reports whether the server takes changes as far as others are concerned: it is alone, or leads
 // its group.
 func (srv *Server) leads() bool { return srv.opts.Group == nil || srv.store.Member().Leads() }
 
-// Health returns nil if the server does what its role asks for: a server that is alone, and a leader,
-// accept reads and writes, and a follower has heard its leader lately. Otherwise it returns the reason:
-// why the disk cannot be written, ErrLoading while data is loaded, ErrNoLeader, ErrBehind or ErrLeft.
+// Health returns nil if the server accepts reads and writes. Otherwise it returns the reason: ErrLoading
+// while data is loaded, or why the disk cannot be written. That of a member of a group is nil, too, if it
+// follows a leader that it has heard lately.
 func (srv *Server) Health() error {
 	if srv.loading.Load() {
 		return ErrLoading
@@ -66,18 +45,18 @@ func (srv *Server) Health() error {
 	case g == nil:
 		return nil
 	case g.Gone():
-		return ErrLeft
+		return door.ErrLeft
 	case srv.leads():
 		if !g.Held() {
-			return ErrNoLeader // it does not know yet that it does not lead any more
+			return door.ErrNoLeader // it does not know yet that it does not lead any more
 		}
 		return nil
 	}
 	switch m := srv.opts.Membership(); {
 	case m == nil || !m.Led || m.Leader == m.Self:
-		return ErrNoLeader
+		return door.ErrNoLeader
 	case !g.Fresh(false):
-		return ErrBehind
+		return door.ErrBehind
 	}
 	return nil
 }
@@ -91,17 +70,17 @@ func (srv *Server) Unsynced() uint64 {
 	return srv.store.Unsynced()
 }
 
-// Leads returns nil if the server is to get the writes of clients, for load balancers: it is healthy, and
-// is alone or leads its group. The error of a healthy follower wraps ErrFollows.
-func (srv *Server) Leads() error {
+// Leads implements [door.Server].
+func (d insider) Leads() error {
+	srv := d.srv
 	if err := srv.Health(); err != nil || srv.leads() {
 		return err
 	}
 	if m := srv.opts.Membership(); m != nil && m.Leader >= 0 {
 		leader := &m.Members[m.Leader]
-		return fmt.Errorf("%w: %s", ErrFollows, net.JoinHostPort(leader.Host, strconv.Itoa(leader.Port)))
+		return fmt.Errorf("%w: %s", door.ErrFollows, net.JoinHostPort(leader.Host, strconv.Itoa(leader.Port)))
 	}
-	return ErrFollows
+	return door.ErrFollows
 }
 
 // yieldPeriod is how often a leader whose disk is full has another member lead: that one may have no room either.

@@ -5,26 +5,12 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
-const (
-	// HistoryStep is the time between two samples of the history.
-	HistoryStep = 10 * time.Second
-	// historyLength is an hour of them, some 12 KB.
-	historyLength = 360
-)
-
-// Sample is what happened in one HistoryStep, and what there was at its end.
-type Sample struct {
-	Ops      float32 // commands a second
-	Micros   float32 // mean time that a command took; 0 if there was none
-	Input    float32 // bytes a second from clients
-	Output   float32 // bytes a second to clients
-	HitRatio float32 // of lookups of keys, 0 to 1; -1 if there was none
-	Memory   float32 // bytes of keys and values
-	Keys     float32
-	Clients  float32
-}
+// historyLength is how many samples are kept: those of an hour, some 12 KB.
+const historyLength = 360
 
 // totals are the counters that samples are the differences of, and figures that
 // a sample takes as they are.
@@ -45,10 +31,10 @@ func (srv *Server) totals(f persistence.Stats) totals {
 // history is the last hour. The cron takes the samples.
 type history struct {
 	mu   sync.Mutex
-	ring [historyLength]Sample // guarded by mu
-	n    int                   // samples ever taken; guarded by mu
-	at   time.Time             // of the last sample; guarded by mu
-	last totals                // at that time; guarded by mu
+	ring [historyLength]door.Sample // guarded by mu
+	n    int                        // samples ever taken; guarded by mu
+	at   time.Time                  // of the last sample; guarded by mu
+	last totals                     // at that time; guarded by mu
 }
 
 // take adds a sample if it is time for one. After CONFIG RESETSTAT, or a suspend
@@ -61,7 +47,7 @@ func (h *history) take(now time.Time, t totals) {
 		h.at, h.last = now, t
 		return
 	}
-	if gone < HistoryStep {
+	if gone < door.HistoryStep {
 		return
 	}
 	grown := func(now, then int64) float32 {
@@ -72,7 +58,7 @@ func (h *history) take(now time.Time, t totals) {
 	}
 	seconds := float32(gone.Seconds())
 	calls := grown(t.calls, h.last.calls)
-	s := Sample{Ops: calls / seconds, HitRatio: -1,
+	s := door.Sample{Ops: calls / seconds, HitRatio: -1,
 		Input: grown(t.input, h.last.input) / seconds, Output: grown(t.output, h.last.output) / seconds,
 		Memory: float32(t.memory), Keys: float32(t.keys), Clients: float32(t.clients)}
 	if calls > 0 {
@@ -86,14 +72,13 @@ func (h *history) take(now time.Time, t totals) {
 	h.at, h.last = now, t
 }
 
-// History returns the samples of the last hour, the oldest first, and the time of
-// the newest. A server that started less than an hour ago has fewer.
-func (srv *Server) History() ([]Sample, time.Time) {
-	h := &srv.history
+// History implements [door.Server].
+func (d insider) History() ([]door.Sample, time.Time) {
+	h := &d.srv.history
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := min(h.n, historyLength)
-	out := make([]Sample, n)
+	out := make([]door.Sample, n)
 	for i := range out {
 		out[i] = h.ring[(h.n-n+i)%historyLength]
 	}

@@ -57,7 +57,7 @@ func (s *session) Shutdown(c *commands.Ctx, o admin.ShutdownOptions) error {
 	if !o.NoSave && s.srv.scripts.busy.Load() {
 		return s.srv.busyError()
 	}
-	if o.Safe && !o.Force && !s.srv.MayLeave() {
+	if o.Safe && !o.Force && !s.srv.mayLeave() {
 		s.srv.logf(LogWarning, "not shut down: %s", whyStay)
 		return commands.ErrShutdownFailed
 	}

@@ -42,8 +42,8 @@ const owners = `
 	net/url:                               server cmd structures/schedule
 	net/http:                              server/window cmd
 	html/template:                         server/window
-	github.com/prometheus:                 server/window
-	github.com/youmark/pkcs8:              server/certs
+	github.com/prometheus:                 server/window server/internal/report server/metrics
+	github.com/youmark/pkcs8:              server/certs/pkcs8
 	go.etcd.io/raft:                       server/cluster server/cluster/mesh
 	google.golang.org/protobuf:            server/cluster server/cluster/mesh
 `
@@ -79,10 +79,16 @@ const rooms = `
 	server/backup:          commands commands/members persistence persistence/snapshot server/conf structures/slots
 	server/blocking:        commands persistence structures
 	server/certs:
+	server/certs/pkcs8:     server/certs
 	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/hold:            commands/conn structures/slots
 	server/info:            commands persistence server/source structures
+	server/internal/door:   commands persistence server/conf server/internal/group
+	server/internal/group:  commands/cluster commands/members persistence/member server/transport structures/slots
+	server/internal/report: server server/conf server/internal/door
+	server/metrics:         server server/internal/report
+	server/servertest:      server server/internal/door
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
 	server/pubsub:          commands commands/pubsub structures/glob structures/slots
 	server/replica:         structures/aof
@@ -180,6 +186,24 @@ func TestTheServerDoesWithoutItsWindow(t *testing.T) {
 	for _, p := range listPackages(t) {
 		if contains(p.Imports, module+"server/window") && floorOf(p.ImportPath) != "cmd" {
 			t.Errorf("%s imports the window", p.ImportPath)
+		}
+	}
+}
+
+// TestEmbeddersLinkWhatTheyUse keeps what only a program with a group or a window needs out of those that embed a server.
+func TestEmbeddersLinkWhatTheyUse(t *testing.T) {
+	for _, embeds := range []string{"server", "server/servertest", "server/metrics"} {
+		out, err := exec.Command("go", "list", "-deps", module+embeds).Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		for path := range strings.FieldsSeq(string(out)) {
+			for _, other := range []string{"go.etcd.io/raft", "net/http/pprof", "html/template", "github.com/youmark/pkcs8", "golang.org/x/crypto",
+				"github.com/prometheus/client_golang/prometheus/promhttp", module + "server/cluster", module + "server/membership", module + "server/window"} {
+				if path == other || strings.HasPrefix(path, other+"/") {
+					t.Errorf("a program that embeds %s links %s", embeds, path)
+				}
+			}
 		}
 	}
 }

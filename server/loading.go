@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/info"
@@ -8,8 +10,8 @@ import (
 
 // Load reads what the store holds, once. Until it returns nil, clients get
 // -LOADING for every command that needs data. The error is ErrClosed if Close
-// ended it, else the store's; only Close may follow either.
-func (srv *Server) Load() error {
+// ended it, the cause if ctx did, else the store's; only Close may follow any of them.
+func (srv *Server) Load(ctx context.Context) error {
 	srv.mu.Lock()
 	if srv.closed {
 		srv.mu.Unlock()
@@ -19,9 +21,15 @@ func (srv *Server) Load() error {
 	srv.mu.Unlock()
 	defer srv.workers.Done()
 	began := srv.clock.Now()
-	if err := srv.store.Load(srv.done); err != nil {
-		if srv.done.Err() != nil {
+	loading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(srv.done, cancel)()
+	if err := srv.store.Load(loading); err != nil {
+		switch {
+		case srv.done.Err() != nil:
 			return ErrClosed
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		}
 		return err
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -21,7 +22,7 @@ func newLoadingRig(t *testing.T, change ...func(*Options)) *rig {
 	}
 	r.srv = srv
 	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})
@@ -49,7 +50,7 @@ func TestCommandsThatNeedDataAreRefusedWhileLoading(t *testing.T) {
 	if got := c.do("HELLO", "2"); strings.HasPrefix(got, "(error)") {
 		t.Errorf("HELLO: %s", got)
 	}
-	if err := r.srv.Load(); err != nil {
+	if err := r.srv.Load(context.Background()); err != nil {
 		t.Fatalf("Load: %v", err)
 	}
 	c.quiet()
@@ -71,7 +72,7 @@ func TestInfoShowsTheLoading(t *testing.T) {
 		}
 	}
 	r.until("the log tells of the loading", func() bool { return r.log.has("Loading: ") })
-	if err := r.srv.Load(); err != nil {
+	if err := r.srv.Load(context.Background()); err != nil {
 		t.Fatalf("Load: %v", err)
 	}
 	if info := c.do("INFO"); !strings.Contains(info, "loading:0") || strings.Contains(info, "loading_start_time") {
@@ -83,10 +84,10 @@ func TestShutdownWorksWhileLoading(t *testing.T) {
 	r := newLoadingRig(t)
 	r.dial().send("SHUTDOWN", "SAVE")
 	<-r.srv.ShutdownRequested()
-	if err := r.srv.Close(); err != nil {
+	if err := r.srv.Close(context.Background()); err != nil {
 		t.Errorf("Close: %v", err)
 	}
-	if err := r.srv.Load(); !errors.Is(err, ErrClosed) {
+	if err := r.srv.Load(context.Background()); !errors.Is(err, ErrClosed) {
 		t.Errorf("Load after Close: got %v, want %v", err, ErrClosed)
 	}
 }

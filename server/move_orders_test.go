@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -197,7 +198,7 @@ func TestServerThatEndsLeavesItsMoves(t *testing.T) {
 	h.order(h.dial(), "3300 3300")
 	<-h.giving
 	h.g.to = nil
-	if err := h.srv.Close(); err != nil {
+	if err := h.srv.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	h.next.lead()

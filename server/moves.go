@@ -11,6 +11,8 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/structures/slots"
+
+	"github.com/vigildb/vigil/server/internal/group"
 )
 
 // Moves of slots to other groups, at the leader of the group that has them. Keys are copied while clients use them,
@@ -73,7 +75,7 @@ func (h host) MoveSlots(to []cluster.Destination) (err error) {
 
 // OrderMove implements [members.Rebalancer].
 func (h host) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
-	return h.abroadIn(func(g Group) error {
+	return h.abroadIn(func(g group.Group) error {
 		if m := h.Membership(); m != nil && m.ID == from {
 			return h.srv.orderMove(to, of)
 		}

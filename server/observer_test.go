@@ -1,15 +1,18 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 func (r *rig) observe() *testClient {
 	r.t.Helper()
-	nc, err := r.srv.DialObserver("looker")
+	nc, err := door.Of(r.srv).DialObserver("looker")
 	if err != nil {
 		r.t.Fatalf("DialObserver: %v", err)
 	}
@@ -56,7 +59,7 @@ func TestHealthTellsOfTheDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer srv.Close()
+	defer srv.Close(context.Background())
 	if err := srv.Health(); !errors.Is(err, ErrLoading) {
 		t.Errorf("Health before Load: got %v, want %v", err, ErrLoading)
 	}
@@ -66,15 +69,15 @@ func TestHistoryIsTheLastHour(t *testing.T) {
 	r := newRig(t)
 	c := r.dial()
 	// rest lets steps pass. The cron takes a sample in the round in which a step is over.
-	rest := func(steps int) { r.clock.advance(time.Duration(steps) * HistoryStep) }
+	rest := func(steps int) { r.clock.advance(time.Duration(steps) * door.HistoryStep) }
 	rest(1)
-	begun, _ := r.srv.History()
+	begun, _ := door.Of(r.srv).History()
 	for range 20 {
 		c.want("GET nosuch", "(nil)")
 	}
 	c.want("SET k v", "OK")
 	rest(2)
-	all, at := r.srv.History()
+	all, at := door.Of(r.srv).History()
 	if got := len(all) - len(begun); got != 2 {
 		t.Fatalf("%d samples in two steps, want 2", got)
 	}
@@ -85,12 +88,12 @@ func TestHistoryIsTheLastHour(t *testing.T) {
 	if quiet := all[len(all)-1]; quiet.Ops != 0 || quiet.HitRatio != -1 || quiet.Micros != 0 {
 		t.Errorf("the sample of a quiet step is %+v", quiet)
 	}
-	if late := r.clock.Now().Sub(at); late < 0 || late > HistoryStep {
+	if late := r.clock.Now().Sub(at); late < 0 || late > door.HistoryStep {
 		t.Errorf("the newest sample is %v old", late)
 	}
 	c.want("CONFIG RESETSTAT", "OK")
 	rest(1)
-	all, _ = r.srv.History()
+	all, _ = door.Of(r.srv).History()
 	if s := all[len(all)-1]; s.Ops < 0 || s.Ops > 1 || s.Input < 0 {
 		t.Errorf("counters that were reset gave %+v", s)
 	}
@@ -102,12 +105,12 @@ func TestHistoryForgetsWhatIsOlder(t *testing.T) {
 	const steps = historyLength + 5
 	for i := range steps + 1 {
 		srv.history.take(now, totals{calls: int64(i * i)})
-		srv.history.take(now.Add(HistoryStep-1), totals{calls: 1 << 40}) // too early
-		now = now.Add(HistoryStep)
+		srv.history.take(now.Add(door.HistoryStep-1), totals{calls: 1 << 40}) // too early
+		now = now.Add(door.HistoryStep)
 	}
-	all, at := srv.History()
-	if len(all) != historyLength || !at.Equal(now.Add(-HistoryStep)) {
-		t.Fatalf("%d samples up to %v, want %d up to %v", len(all), at, historyLength, now.Add(-HistoryStep))
+	all, at := door.Of(&srv).History()
+	if len(all) != historyLength || !at.Equal(now.Add(-door.HistoryStep)) {
+		t.Fatalf("%d samples up to %v, want %d up to %v", len(all), at, historyLength, now.Add(-door.HistoryStep))
 	}
 	for i, s := range all {
 		if n := i + steps - historyLength; s.Ops != float32(2*n+1)/10 {
@@ -115,8 +118,8 @@ func TestHistoryForgetsWhatIsOlder(t *testing.T) {
 		}
 	}
 	srv.history.take(now.Add(-time.Hour), totals{}) // the clock was set back
-	srv.history.take(now.Add(-time.Hour+HistoryStep), totals{calls: 10})
-	if all, _ := srv.History(); all[historyLength-1].Ops != 1 {
+	srv.history.take(now.Add(-time.Hour+door.HistoryStep), totals{calls: 10})
+	if all, _ := door.Of(&srv).History(); all[historyLength-1].Ops != 1 {
 		t.Errorf("after the clock was set back: got %+v", all[historyLength-1])
 	}
 }

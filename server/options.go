@@ -3,56 +3,132 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 // Options say how a server is opened. The zero value keeps everything in the
-// directory "." with the defaults of redis.conf.
+// directory "." with the defaults of redis.conf. Where several say the same, a field
+// of its own wins over Directives, and these over Config.
 type Options struct {
-	// Config holds the directives of redis.conf; nil means the defaults.
-	Config *conf.Config
 	// Dir is where the store lives; it overrides the directive dir.
 	Dir string
-	// InMemory keeps the store in memory, for tests. So does a configuration
-	// with save "" and appendonly no, unless Dir is set.
+	// InMemory keeps the store in memory: there is no directory, and Close ends the data. So does a
+	// configuration with save "" and appendonly no, unless Dir is set.
 	InMemory bool
+
+	// MaxMemory is the limit of keys and values in memory, in bytes (maxmemory): 0 is none.
+	MaxMemory int64
+	// Policy is what happens at that limit (maxmemory-policy); "" is Spill.
+	Policy Policy
+	// Sync is when a write is on the device (appendfsync); "" is SyncEverySecond.
+	Sync Sync
+	// Databases is how many there are for SELECT (databases); 0 is 16.
+	Databases int
+	// Password is that of the user default (requirepass); "" is none.
+	Password string
+	// TLS is what ServeTLS and the directive tls-port encrypt with, in place of the certificates that
+	// the directives tls-... name. It is not changed, and must not be by the caller.
+	TLS *tls.Config
+	// Directives are lines of redis.conf, such as "notify-keyspace-events KEA".
+	Directives []string
+	// Config is a configuration that was read from a file; nil means the defaults. The server
+	// changes it: it belongs to one server.
+	Config *conf.Config
+
+	// Log receives the server's log; nil discards it. The directive loglevel
+	// sets the minimum level.
+	Log *slog.Logger
 	// Clock and Seed determine time and random numbers. A nil Clock is the
 	// machine's clock; with seed 0 random numbers are unpredictable. With any
 	// other seed everything follows from it, even the secret of a new store:
 	// for tests.
 	Clock Clock
 	Seed  uint64
-	// Log receives the server's log; nil discards it. The directive loglevel
-	// sets the minimum level.
-	Log *slog.Logger
-	// Store changes the options of the store before it is opened; nil leaves
-	// them. Tests use it to inject file systems that fail.
-	Store func(*persistence.Options)
 
-	// DerivedMaxMemory stands for the directive maxmemory while that is 0, except that no key
-	// is deleted and no command refused because of it: values leave memory for the disk
-	// under the policy spill, and a start reads no more than that under any policy. 0 is no
-	// limit; a store in memory has none.
-	DerivedMaxMemory int64
+	inside // what packages of vigil set
 
 	mostBulk int64 // most bytes of an argument that the system has room for in a file; 0: any number
 
-	// Group is the machines that hold the same data, nil if this server is alone. A store
-	// is a member for its whole life or never.
-	Group Group
-	// Membership returns what is known of the machines that hold the same data, nil before
-	// that is anything. It is nil for a server that is alone.
-	Membership func() *commands.Membership
-
 	secret [16]byte // of a new store
 	fixed  bool     // Seed was given
+}
+
+// inside are options that only packages of vigil set: their fields are reached as those of Options are.
+type inside = door.Options
+
+// Policy is what a server does when keys and values take more than MaxMemory: a value of the
+// directive maxmemory-policy.
+type Policy string
+
+// Spill keeps every key and moves cold values from memory to disk; a server in memory has none, so that only
+// another policy bounds it. The others are those of Redis.
+const (
+	Spill          Policy = "spill"
+	NoEviction     Policy = "noeviction"
+	AllKeysLRU     Policy = "allkeys-lru"
+	AllKeysLFU     Policy = "allkeys-lfu"
+	AllKeysRandom  Policy = "allkeys-random"
+	VolatileLRU    Policy = "volatile-lru"
+	VolatileLFU    Policy = "volatile-lfu"
+	VolatileRandom Policy = "volatile-random"
+	VolatileTTL    Policy = "volatile-ttl"
+)
+
+// Sync is when a write is on the device: a value of the directive appendfsync.
+type Sync string
+
+const (
+	// SyncEverySecond replies at once. What was written in the last second may be lost when the
+	// machine, not only the process, ends unexpectedly.
+	SyncEverySecond Sync = "everysec"
+	// SyncAlways replies when the write is on the device.
+	SyncAlways Sync = "always"
+	// SyncNever leaves it to the operating system.
+	SyncNever Sync = "no"
+)
+
+// lines are the options that are directives, as lines of redis.conf.
+func (o *Options) lines() []string {
+	lines := slices.Clone(o.Directives)
+	add := func(name, value string) {
+		lines = append(lines, name+" "+string(commands.AppendQuoted(nil, []byte(value))))
+	}
+	if o.MaxMemory != 0 {
+		add("maxmemory", strconv.FormatInt(o.MaxMemory, 10))
+	}
+	if o.Databases != 0 {
+		add("databases", strconv.Itoa(o.Databases))
+	}
+	for _, d := range []struct{ name, value string }{
+		{"maxmemory-policy", string(o.Policy)}, {"appendfsync", string(o.Sync)}, {"requirepass", o.Password}} {
+		if d.value != "" {
+			add(d.name, d.value)
+		}
+	}
+	return lines
+}
+
+// check returns what contradicts itself in the options.
+func (o *Options) check() error {
+	switch {
+	case o.TLS != nil && len(o.TLS.Certificates) == 0 && o.TLS.GetCertificate == nil && o.TLS.GetConfigForClient == nil:
+		return errors.New("server: Options.TLS has no certificate")
+	case o.MaxMemory < 0:
+		return fmt.Errorf("server: Options.MaxMemory is %d, less than 0", o.MaxMemory)
+	}
+	return nil
 }
 
 func (o *Options) fill() {

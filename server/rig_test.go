@@ -41,13 +41,13 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 	for _, f := range change {
 		f(&o)
 	}
-	srv, err := Open(o)
+	srv, err := Open(context.Background(), o)
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
 	r.srv = srv
 	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})

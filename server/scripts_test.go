@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -156,7 +157,7 @@ func TestScriptsThatRunWhenTheServerIsClosedEnd(t *testing.T) {
 	c.send("SET", "c", "1")
 	c.send("EXEC")
 	r.until("the script writes, or has", func() bool { return r.srv.scripts.engine.Running() || r.srv.store.Stats().LSN > 0 })
-	if err := r.srv.Close(); err != nil {
+	if err := r.srv.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	newRig(t, onDisk).dial().want("MGET a b c", `["1" "1" "1"]`)
@@ -168,7 +169,7 @@ func TestShortScriptIsNotCutByAClosingServerOnAMachineThatStalls(t *testing.T) {
 	r := newRig(t, onDisk)
 	r.endless("redis.call('SET', 'a', 1) for i = 1, 100000 do redis.call('PING') end redis.call('SET', 'b', 1)")
 	closed := make(chan error, 1)
-	go func() { closed <- r.srv.Close() }()
+	go func() { closed <- r.srv.Close(context.Background()) }()
 	<-r.srv.done.Done()
 	for range 5 {
 		r.clock.stall(time.Hour)
@@ -197,7 +198,7 @@ func TestClosingServerDoesNotCutTheScriptAfterALateOne(t *testing.T) {
 		now := r.srv.scripts.engine.Current()
 		return now != nil && now != first
 	})
-	if err := r.srv.Close(); err != nil {
+	if err := r.srv.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	newRig(t, onDisk).dial().want("GET b", `"1"`)
@@ -209,7 +210,7 @@ func TestEndlessScriptsAreCutSoonAfterTheServerIsClosed(t *testing.T) {
 	c.send("EVAL", "redis.call('SET', 'a', 1) while true do end", "0")
 	r.until("the script runs", func() bool { return r.srv.scripts.engine.Running() })
 	closed := make(chan error, 1)
-	go func() { closed <- r.srv.Close() }()
+	go func() { closed <- r.srv.Close(context.Background()) }()
 	r.until("the server is closed", func() bool {
 		r.clock.advance(scriptWatch)
 		return len(closed) > 0

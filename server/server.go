@@ -106,20 +106,27 @@ type Server struct {
 
 	shutdown chan struct{} // closed by SHUTDOWN: the owner of the server has to close it
 	downOnce sync.Once
+
+	ended    chan struct{} // closed when Close has done its work
+	endError error         // set before that
 }
 
 // ErrClosed is returned by Serve after Close.
 var ErrClosed = errors.New("server: closed")
 
 // Open opens the store and makes a server that has no listener yet. When it
-// returns, all data is loaded.
-func Open(o Options) (*Server, error) {
+// returns, all data is loaded. If ctx ends before that, Open closes the store and
+// returns the cause.
+func Open(ctx context.Context, o Options) (*Server, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	srv, err := Start(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := srv.Load(); err != nil {
-		return nil, errors.Join(err, srv.Close())
+	if err := srv.Load(ctx); err != nil {
+		return nil, errors.Join(err, srv.Close(context.WithoutCancel(ctx)))
 	}
 	return srv, nil
 }
@@ -133,14 +140,16 @@ func Start(o Options) (*Server, error) {
 		return nil, fmt.Errorf("command table: %w", err)
 	}
 	srv := &Server{opts: o, clock: o.Clock, table: table, started: o.Clock.Now().UnixMilli(),
-		listeners: map[net.Listener]struct{}{}, shutdown: make(chan struct{}),
+		listeners: map[net.Listener]struct{}{}, shutdown: make(chan struct{}), ended: make(chan struct{}),
 		rand: rand.New(rand.NewPCG(o.Seed, o.Seed^0x9e3779b97f4a7c15))}
 	srv.runID = fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.loading.Store(true)
 	srv.stats.open(table, func(text string) { srv.logf(LogWarning, "%s", text) })
 	srv.scripts.open(o.Clock)
-	srv.configure()
+	if err := srv.configure(); err != nil {
+		return nil, err
+	}
 	srv.scripts.engine.Report(srv.settings().limits.RedisVersion)
 	if err := srv.openUsers(); err != nil {
 		return nil, err
@@ -333,14 +342,30 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 
 // Close stops listening, disconnects the clients, ends the background work and
 // closes the store. Everything acknowledged is durable when it returns nil.
-func (srv *Server) Close() error {
+//
+// If ctx ends first, Close returns the cause and the work goes on: the
+// directory is in use until a later call has returned. All calls that wait for the end
+// return the same.
+func (srv *Server) Close(ctx context.Context) error {
 	srv.mu.Lock()
-	if srv.closed {
-		srv.mu.Unlock()
-		return nil
+	if !srv.closed {
+		srv.closed = true
+		go func() {
+			defer close(srv.ended)
+			srv.endError = srv.end()
+		}()
 	}
-	srv.closed = true
 	srv.mu.Unlock()
+	select {
+	case <-srv.ended:
+		return srv.endError
+	case <-ctx.Done():
+		return fmt.Errorf("server: it is still being closed: %w", context.Cause(ctx))
+	}
+}
+
+// end does the work of Close.
+func (srv *Server) end() error {
 	srv.stopListening()
 	srv.handOver()
 	srv.stop()

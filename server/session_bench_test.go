@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -20,12 +21,12 @@ func (k *sink) HangUp()                      {}
 // idleServer is a server in memory without listeners.
 func idleServer(tb testing.TB) *Server {
 	tb.Helper()
-	srv, err := Open(Options{InMemory: true, Seed: 1})
+	srv, err := Open(context.Background(), Options{InMemory: true, Seed: 1})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			tb.Error(err)
 		}
 	})

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -272,7 +273,7 @@ func TestMemberThatLoadsHasTheDirectivesOfTheLastCut(t *testing.T) {
 		t.Errorf("%v and %d", c.Timeout, c.BusyReplyThreshold)
 	}
 	r.dial().want("CONFIG SET timeout 5", "(error) LOADING Redis is loading the dataset in memory")
-	if err := r.srv.Load(); err != nil {
+	if err := r.srv.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if c := r.srv.settings().conf; c.Timeout.Seconds() != 70 || c.BusyReplyThreshold != 80 {

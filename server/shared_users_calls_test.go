@@ -44,7 +44,7 @@ func TestMemberThatLoadsHasTheUsersOfTheLastCut(t *testing.T) {
 	r := newLoadingRig(t, onDisk(dir), g.join)
 	r.dial().want("ECHO hi", "(error) NOAUTH Authentication required.")
 	root := r.login("root", "x")
-	if err := r.srv.Load(); err != nil {
+	if err := r.srv.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	root.want("ACL USERS", `["default" "root"]`)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -470,7 +471,7 @@ func TestMemberThatLoadsTakesNoAdministration(t *testing.T) {
 		}
 	}
 	open.want("ECHO hi", `"hi"`)
-	if err := r.srv.Load(); err != nil {
+	if err := r.srv.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	old.ended()

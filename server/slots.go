@@ -2,12 +2,9 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"time"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -15,65 +12,6 @@ import (
 // and the followers are the replicas. The keys of a call have to be of one slot. A call for a
 // slot of another group is sent to the leader of that, and one to a follower to its leader, unless it
 // reads and the client has sent READONLY.
-
-// Sharding is how slots are divided among several groups.
-type Sharding interface {
-	// Shard returns the slots of the group, which are not changed any more; nil for all. covered says that all
-	// slots of the cluster can be used.
-	Shard() (own *slots.Set, covered bool)
-	Forming
-	Departures
-	Arrivals
-	Neighbours
-}
-
-// Forming changes which servers and slots are of which group.
-type Forming interface {
-	cluster.Changes
-	cluster.Membership
-}
-
-// Neighbours are the other servers of the cluster, of this group and others.
-type Neighbours interface {
-	// AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15
-	// seconds.
-	AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error)
-	// OnAsked has f called with what other servers ask this one. It is called before Start.
-	OnAsked(f func(ctx context.Context, request []byte) (reply []byte))
-	// HoldStill has no move of slots from or to the group begin for a while. It returns which slots the group has and the entry
-	// of its log that says so, if none is on its way: whoever sees the same two twice knows that none was in between. It is
-	// for leaders, and waits until it is known that there is no other.
-	HoldStill(d time.Duration) (index uint64, own *slots.Set, err error)
-}
-
-// Departures takes slots with their keys to other groups. ADR 0071.
-type Departures interface {
-	// BeginMove has the group that clients know by an ID expect the keys of slots, which this server's group has.
-	BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error)
-	// SendKeys has the other group take keys, and returns when they are in its log. It is called once for each
-	// piece; after an error the attempt is of no use any more.
-	SendKeys(ctx context.Context, attempt uint64, keys []byte) error
-	// GiveSlots gives the slots away, whose keys have all been sent and do not change any more. If it has not been
-	// decided whose they are, keys must not change until this leadership ends.
-	GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error)
-	// EndMove ends an attempt, which changes nothing unless GiveSlots did.
-	EndMove(attempt uint64)
-	// OrderMove has another group move slots to a third one, or to this server's. Clients know both by their IDs.
-	OrderMove(ctx context.Context, from, to string, of *slots.Set) error
-}
-
-// Arrivals takes slots with their keys from other groups.
-type Arrivals interface {
-	// OnMoves has functions called. take takes keys in, as SendKeys has sent them, while expected says so under their
-	// locks, and returns when they are committed; remove removes all keys of some slots while allowed says so under
-	// their locks; order has slots of this group moved to the one with an ID. It is called before Start.
-	OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
-		order func(to string, of *slots.Set) error)
-	// Passing returns the slots that other groups have given to this server's, which has not taken them yet; those
-	// whose keys may come or have come; and those that it has given away, whose keys may still be here. All are
-	// nil in the usual case.
-	Passing() (arriving, expected, left *slots.Set)
-}
 
 // slotted reports whether clients see the server as a node of a Redis Cluster. One that is
 // alone pays for the first comparison only.

@@ -8,6 +8,8 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
+
+	"github.com/vigildb/vigil/server/internal/group"
 )
 
 // slotStep is how many keys are looked at while their shard is locked: other clients wait for
@@ -105,17 +107,17 @@ func (h host) scanSlots(ctx context.Context, see func(key []byte), more func() b
 
 // Meet implements [cluster.Changes], as do the methods below.
 func (h host) Meet(ctx context.Context, address string) error {
-	return h.abroadIn(func(g Group) error { return g.Meet(ctx, address) })
+	return h.abroadIn(func(g group.Group) error { return g.Meet(ctx, address) })
 }
 
 // TakeSlots gives slots to the group.
 func (h host) TakeSlots(ctx context.Context, add *slots.Set) error {
-	return h.abroadIn(func(g Group) error { return g.TakeSlots(ctx, add) })
+	return h.abroadIn(func(g group.Group) error { return g.TakeSlots(ctx, add) })
 }
 
 // DropSlots takes slots from the group.
 func (h host) DropSlots(ctx context.Context, drop *slots.Set) error {
-	return h.abroadIn(func(g Group) error { return g.DropSlots(ctx, drop) })
+	return h.abroadIn(func(g group.Group) error { return g.DropSlots(ctx, drop) })
 }
 
 // TakeOver asks the leader to hand over to this member. The reply does not wait for that.
@@ -130,17 +132,17 @@ func (h host) TakeOver() {
 
 // Replicate has this server become a member of another group, as [cluster.Membership] says.
 func (h host) Replicate(ctx context.Context, master string) error {
-	return h.abroadIn(func(g Group) error { return g.Replicate(ctx, master) })
+	return h.abroadIn(func(g group.Group) error { return g.Replicate(ctx, master) })
 }
 
 // Reset has this server be a group by itself.
 func (h host) Reset(ctx context.Context) error {
-	return h.abroadIn(func(g Group) error { return g.Reset(ctx) })
+	return h.abroadIn(func(g group.Group) error { return g.Reset(ctx) })
 }
 
 // Forget has the group of a replica let it go.
 func (h host) Forget(ctx context.Context, id string) (known bool, err error) {
-	err = h.abroadIn(func(g Group) (e error) {
+	err = h.abroadIn(func(g group.Group) (e error) {
 		known, e = g.Forget(ctx, id)
 		return e
 	})

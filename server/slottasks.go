@@ -12,6 +12,8 @@ import (
 	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/server/backup"
 	"github.com/vigildb/vigil/structures/slots"
+
+	"github.com/vigildb/vigil/server/internal/group"
 )
 
 // A group that gets slots may ask for them: CLUSTER MIGRATION. Its leader has the one that has them order a move, under an ID that the
@@ -127,7 +129,7 @@ func (srv *Server) askTask(ctx context.Context, m *commands.Membership, group st
 
 // ImportSlots implements [cluster.Importer], as do the methods below.
 func (h host) ImportSlots(ctx context.Context, from string, of *slots.Set) (id string, err error) {
-	err = h.abroadIn(func(Group) error {
+	err = h.abroadIn(func(group.Group) error {
 		m := h.Membership()
 		if m == nil || !m.Leads {
 			return errMoveLeadership
@@ -193,7 +195,7 @@ func (q *slotTasks) note(now *slotTask) {
 
 // Tasks returns those of both kinds.
 func (h host) Tasks(ctx context.Context, id string) (all []cluster.Task, err error) {
-	err = h.abroadIn(func(Group) error {
+	err = h.abroadIn(func(group.Group) error {
 		m := h.Membership()
 		if m == nil {
 			return errAlone
@@ -256,7 +258,7 @@ func (srv *Server) inquire(ctx context.Context, m *commands.Membership, t *slotT
 
 // CancelTasks ends those that this server has asked for and those that it makes.
 func (h host) CancelTasks(ctx context.Context, id string) (n int, err error) {
-	err = h.abroadIn(func(Group) error {
+	err = h.abroadIn(func(group.Group) error {
 		m := h.Membership()
 		if m == nil || !m.Leads {
 			return errMoveLeadership

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -65,7 +66,7 @@ func TestUnfinishedSnapshotsAreNotListedAndGoAtTheNextStart(t *testing.T) {
 	if got := c.do("VIGIL.SNAPSHOT", "LIST"); strings.Contains(got, "cut") || !strings.Contains(got, "whole") {
 		t.Errorf("LIST: %s", got)
 	}
-	if err := r.srv.Close(); err != nil {
+	if err := r.srv.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	newRig(t, onDisk(dir))

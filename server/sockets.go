@@ -249,15 +249,6 @@ func (srv *Server) reopen(gone []socket) (open []socket) {
 // server.
 var errNoWindow = errors.New("the program that the server is part of has no window")
 
-// OnMoveHTTP registers what opens, moves and closes the sockets of http-port and
-// http-bind when CONFIG SET changes them; an error refuses the change. Without it
-// each such change is refused. Call it once, before clients are admitted.
-func (srv *Server) OnMoveHTTP(move func(old, new *conf.Settings) error) {
-	srv.sockets.mu.Lock()
-	defer srv.sockets.mu.Unlock()
-	srv.sockets.moveHTTP = move
-}
-
 func (srv *Server) moveHTTP(old, new *conf.Settings) error {
 	srv.sockets.mu.Lock()
 	move := srv.sockets.moveHTTP

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/server/conf"
+
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 // listening is a rig whose server listens as the arguments say.
@@ -155,7 +157,7 @@ func TestHTTPPortIsRefusedWithoutAWindow(t *testing.T) {
 	c := r.dial()
 	c.want("CONFIG SET http-port 9121", "(error) ERR CONFIG SET failed (possibly related to argument 'http-port') - "+errNoWindow.Error())
 	var moved []int
-	r.srv.OnMoveHTTP(func(_, new *conf.Settings) error {
+	door.Of(r.srv).OnMoveHTTP(func(_, new *conf.Settings) error {
 		moved = append(moved, new.HTTPPort)
 		return nil
 	})

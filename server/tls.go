@@ -39,8 +39,12 @@ var tlsDirectives = []string{"tls-port", "tls-cert-file", "tls-key-file", "tls-k
 var tlsClients = map[conf.TLSAuth]certs.ClientAuth{conf.TLSAuthNo: certs.NoClients, conf.TLSAuthYes: certs.EveryClient,
 	conf.TLSAuthOptional: certs.OptionalClients}
 
-// tlsConfig reads the files that the configuration names; nil without tls-port.
+// tlsConfig reads the files that the configuration names; nil without tls-port. The options may have what is
+// used in their place.
 func (srv *Server) tlsConfig(set *conf.Settings) (*tls.Config, error) {
+	if srv.opts.TLS != nil {
+		return srv.opts.TLS, nil
+	}
 	if set.TLSPort == 0 {
 		return nil, nil
 	}
@@ -91,6 +95,9 @@ func (srv *Server) changeTLS(_, new *conf.Settings) error {
 		return nil
 	}
 	c, err := srv.tlsConfig(new)
+	if old := srv.settings().conf; c == srv.opts.TLS && c != nil && !sameTLS(old, new) {
+		err = errGivenTLS
+	}
 	if err != nil {
 		srv.logf(LogWarning, "TLS is not changed: %v", err)
 		//lint:ignore ST1005 the text is Redis's
@@ -115,11 +122,22 @@ func (srv *Server) ReloadTLS() error {
 	return nil
 }
 
-// errNoTLS is the end of a listener that was to be encrypted.
-var errNoTLS = errors.New("server: no tls-port is configured, so that there are no certificates")
+// errGivenTLS is the error of a CONFIG SET of what Options.TLS says in its place.
+var errGivenTLS = errors.New("the program that the server is part of has given it the certificates")
 
-// ServeTLS is Serve for encrypted connections, with the certificates of the
-// configuration.
+// sameTLS reports whether two configurations encrypt in the same way, be it on another port.
+func sameTLS(a, b *conf.Settings) bool {
+	return a.TLSCertFile == b.TLSCertFile && a.TLSKeyFile == b.TLSKeyFile && a.TLSKeyFilePass == b.TLSKeyFilePass &&
+		a.TLSCACertFile == b.TLSCACertFile && a.TLSCACertDir == b.TLSCACertDir && a.TLSAuthClients == b.TLSAuthClients &&
+		a.TLSProtocols == b.TLSProtocols && a.TLSCiphers == b.TLSCiphers && a.TLSCipherSuites == b.TLSCipherSuites &&
+		a.TLSSessionCaching == b.TLSSessionCaching
+}
+
+// errNoTLS is the end of a listener that was to be encrypted.
+var errNoTLS = errors.New("server: there are no certificates: neither Options.TLS nor tls-port names some")
+
+// ServeTLS is Serve for encrypted connections, with the certificates of Options.TLS or of
+// the configuration.
 func (srv *Server) ServeTLS(l net.Listener) error {
 	if srv.secure.config.Load() == nil {
 		return errNoTLS

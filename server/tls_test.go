@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -104,9 +105,9 @@ func TestFilesThatCannotBeUsedAreNamed(t *testing.T) {
 	} {
 		full := strings.NewReplacer("{", a.dir+"/", "}", "")
 		args := append([]string{"--tls-port", "auto"}, strings.Fields(full.Replace(x.args))...)
-		srv, err := Open(Options{Config: testConfig(t, args...), InMemory: true})
+		srv, err := Open(context.Background(), Options{Config: testConfig(t, args...), InMemory: true})
 		if err == nil {
-			srv.Close()
+			srv.Close(context.Background())
 		}
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), full.Replace(x.want)) {
 			t.Errorf("%s: got %v, want %q", x.args, err, x.want)
@@ -288,7 +289,7 @@ func TestServerClosesWhileHandshakesAreOpen(t *testing.T) {
 	}
 	r.until("they are open", func() bool { return r.srv.secure.handshakes.Count() == 20 })
 	began := time.Now()
-	if err := r.srv.Close(); err != nil || time.Since(began) > 5*time.Second {
+	if err := r.srv.Close(context.Background()); err != nil || time.Since(began) > 5*time.Second {
 		t.Errorf("Close: %v after %v", err, time.Since(began))
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -87,7 +88,7 @@ func TestCloseWaitsForLongTurns(t *testing.T) {
 	slow.send("SET", "k", "v")
 	other.want("PING", "PONG")
 	closed := make(chan error, 1)
-	go func() { closed <- r.srv.Close() }()
+	go func() { closed <- r.srv.Close(context.Background()) }()
 	other.ended()
 	select {
 	case err := <-closed:

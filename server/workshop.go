@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"path/filepath"
@@ -52,8 +53,8 @@ func (srv *Server) openWorkshop(into *intake.Intake, o *importer.Options) (*work
 	if err != nil {
 		return nil, err
 	}
-	work, err := Open(Options{Config: config, InMemory: srv.opts.InMemory, Dir: filepath.Join(set.dir, into.Dir(), "work"), Clock: workshopClock{time.Now()},
-		Store: func(p *persistence.Options) { srv.store.Alike(p) }})
+	work, err := Open(srv.done, Options{Config: config, InMemory: srv.opts.InMemory, Dir: filepath.Join(set.dir, into.Dir(), "work"), Clock: workshopClock{time.Now()},
+		inside: inside{Store: func(p *persistence.Options) { srv.store.Alike(p) }}})
 	if err != nil {
 		return nil, err
 	}
@@ -112,5 +113,5 @@ func (w *workshop) close() error {
 	if w.first != nil {
 		err = w.first.Close()
 	}
-	return errors.Join(err, w.srv.Close())
+	return errors.Join(err, w.srv.Close(context.Background()))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -28,11 +29,11 @@ func profile(o *options, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	srv, err := server.Open(server.Options{Config: config})
+	srv, err := server.Open(context.Background(), server.Options{Config: config})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, srv.Close()) }()
+	defer func() { err = errors.Join(err, srv.Close(context.Background())) }()
 	if _, err := srv.Listen(); err != nil {
 		return err
 	}

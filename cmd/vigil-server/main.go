@@ -16,6 +16,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
+	_ "github.com/vigildb/vigil/server/certs/pkcs8" // encrypted keys
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/membership"
 	"github.com/vigildb/vigil/server/window"
@@ -154,7 +156,9 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	reportMemory(set, limit, log)
 	mem := followMemory(config, limit)
 	defer mem.close()
-	options := server.Options{Config: config, Log: log, DerivedMaxMemory: derivedMaxMemory(set, limit), Store: func(o *persistence.Options) { o.Recover = mode.recover }}
+	options := server.Options{Config: config, Log: log}
+	options.DerivedMaxMemory = derivedMaxMemory(set, limit)
+	options.Store = func(o *persistence.Options) { o.Recover = mode.recover }
 	group.Join(&options)
 	opened := sig.leave(log)
 	srv, err := server.Start(options)
@@ -170,21 +174,21 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 		log.Warn("Configured to not listen anywhere, exiting.")
 	}
 	if err != nil {
-		return errors.Join(err, srv.Close())
+		return errors.Join(err, srv.Close(context.Background()))
 	}
 	for _, a := range addrs {
 		log.Info("listening on " + describe(a))
 	}
 	view, err := window.Open(srv, config, log)
 	if err != nil {
-		return errors.Join(err, srv.Close())
+		return errors.Join(err, srv.Close(context.Background()))
 	}
 	defer writePidFile(set.PidFile, log)()
 	if err := attend(srv, data, mem, group, config, out, sig); err != nil {
-		return errors.Join(err, view.Close(), srv.Close())
+		return errors.Join(err, view.Close(), srv.Close(context.Background()))
 	}
 	notifySupervisor(set, "STOPPING=1", log)
-	if err := errors.Join(view.Close(), srv.Close()); err != nil {
+	if err := errors.Join(view.Close(), srv.Close(context.Background())); err != nil {
 		if lost := new(persistence.Lost); errors.As(err, &lost) {
 			log.Error(lost.Error())
 			return &exitStatus{statusLost, err}
@@ -212,7 +216,7 @@ func load(srv *server.Server) *loading {
 	l := &loading{done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
-		l.err = srv.Load()
+		l.err = srv.Load(context.Background())
 	}()
 	return l
 }
@@ -300,7 +304,7 @@ func reloadCertificates(srv *server.Server, g membership.Member, set *conf.Setti
 // for. If that fails the server keeps running, as Redis does, unless it is forced
 // to end.
 func mayEnd(srv *server.Server, how conf.ShutdownFlags, log *slog.Logger) bool {
-	if how&conf.ShutdownSafe != 0 && how&conf.ShutdownForce == 0 && !srv.MayLeave() {
+	if how&conf.ShutdownSafe != 0 && how&conf.ShutdownForce == 0 && !membership.MayLeave(srv) {
 		log.Warn("Not shut down: no other member of the group could take over its keys")
 		return false
 	}

@@ -125,7 +125,9 @@ func (t *fileTransfer) run(config *conf.Config, stdin io.Reader, out, errOut io.
 	mem := followMemory(config, limit)
 	defer mem.close()
 	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	srv, err := server.Open(server.Options{Config: config, Log: log, DerivedMaxMemory: derivedMaxMemory(config.Settings(), limit)})
+	options := server.Options{Config: config, Log: log}
+	options.DerivedMaxMemory = derivedMaxMemory(config.Settings(), limit)
+	srv, err := server.Open(context.Background(), options)
 	if err != nil {
 		return &exitStatus{statusNotRun, advise(err, config.Settings().Dir)}
 	}
@@ -139,7 +141,7 @@ func (t *fileTransfer) run(config *conf.Config, stdin io.Reader, out, errOut io.
 		sum, err = srv.Import(ctx, t.imports, show.show)
 	}
 	show.end()
-	return t.report(out, sum, time.Since(show.began), err, srv.Close())
+	return t.report(out, sum, time.Since(show.began), err, srv.Close(context.Background()))
 }
 
 // absolute makes the paths absolute: a store may be in another directory.

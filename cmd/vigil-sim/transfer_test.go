@@ -16,7 +16,7 @@ import (
 // served is a server in memory, its address, and a client.
 func served(t *testing.T) (string, *conn) {
 	t.Helper()
-	srv, err := server.Open(server.Options{InMemory: true, Seed: 1})
+	srv, err := server.Open(context.Background(), server.Options{InMemory: true, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func served(t *testing.T) (string, *conn) {
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }() // ends with srv.Close
 	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 		if err := <-done; !errors.Is(err, server.ErrClosed) {

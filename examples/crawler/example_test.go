@@ -14,11 +14,11 @@ import (
 // The loop of a crawler, without what makes it polite. look stands for asking a
 // feed and counting what is new.
 func Example() {
-	srv, err := server.Open(server.Options{InMemory: true, Seed: 1})
+	srv, err := server.Open(context.Background(), server.Options{InMemory: true, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer srv.Close()
+	defer srv.Close(context.Background())
 	ctx := context.Background()
 	rdb := redis.NewClient(&redis.Options{
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return srv.Dial() }})

@@ -31,7 +31,7 @@ type rig struct {
 // newRig starts a server in memory, and web serves every host.
 func newRig(t *testing.T, clock *testClock, web http.Handler) *rig {
 	t.Helper()
-	srv, err := server.Open(server.Options{InMemory: true, Seed: 1, Clock: clock})
+	srv, err := server.Open(context.Background(), server.Options{InMemory: true, Seed: 1, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func newRig(t *testing.T, clock *testClock, web http.Handler) *rig {
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
 	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("close: %v", err)
 		}
 		if err := <-served; !errors.Is(err, server.ErrClosed) {

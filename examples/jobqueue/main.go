@@ -120,18 +120,18 @@ func startServer() (addr string, stop func() error, err error) {
 }
 
 func startServerAt(clock server.Clock) (addr string, stop func() error, err error) {
-	srv, err := server.Open(server.Options{InMemory: true, Seed: 1, Clock: clock})
+	srv, err := server.Open(context.Background(), server.Options{InMemory: true, Seed: 1, Clock: clock})
 	if err != nil {
 		return "", nil, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", nil, errors.Join(err, srv.Close())
+		return "", nil, errors.Join(err, srv.Close(context.Background()))
 	}
 	served := make(chan error, 1)          // of capacity 1: Serve returns once
 	go func() { served <- srv.Serve(l) }() // ends with srv.Close
 	return l.Addr().String(), func() error {
-		err := srv.Close()
+		err := srv.Close(context.Background())
 		if e := <-served; !errors.Is(e, server.ErrClosed) {
 			err = errors.Join(err, e)
 		}

@@ -97,18 +97,18 @@ func write(ctx context.Context, rdb *redis.Client, rng *rand.Rand, n int) error 
 
 // startServer starts a server on a free loopback port.
 func startServer(o server.Options) (addr string, stop func() error, err error) {
-	srv, err := server.Open(o)
+	srv, err := server.Open(context.Background(), o)
 	if err != nil {
 		return "", nil, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", nil, errors.Join(err, srv.Close())
+		return "", nil, errors.Join(err, srv.Close(context.Background()))
 	}
 	served := make(chan error, 1)          // of capacity 1: Serve returns once
 	go func() { served <- srv.Serve(l) }() // ends with srv.Close
 	return l.Addr().String(), func() error {
-		err := srv.Close()
+		err := srv.Close(context.Background())
 		if e := <-served; !errors.Is(e, server.ErrClosed) {
 			err = errors.Join(err, e)
 		}

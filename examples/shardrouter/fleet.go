@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/vigildb/vigil/server"
 )
 
@@ -20,13 +21,13 @@ type fleet struct {
 func startFleet(names ...string) (*fleet, error) {
 	f := &fleet{clients: map[string]*redis.Client{}}
 	for _, name := range names {
-		srv, err := server.Open(server.Options{InMemory: true, Seed: 1})
+		srv, err := server.Open(context.Background(), server.Options{InMemory: true, Seed: 1})
 		if err != nil {
 			return nil, errors.Join(err, f.close())
 		}
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return nil, errors.Join(err, srv.Close(), f.close())
+			return nil, errors.Join(err, srv.Close(context.Background()), f.close())
 		}
 		done := make(chan error, 1)
 		go func() { done <- srv.Serve(l) }() // ends with srv.Close
@@ -55,7 +56,7 @@ func (f *fleet) close() error {
 		failures = append(failures, c.Close())
 	}
 	for i, srv := range f.servers {
-		failures = append(failures, srv.Close())
+		failures = append(failures, srv.Close(context.Background()))
 		if err := <-f.served[i]; !errors.Is(err, server.ErrClosed) {
 			failures = append(failures, err)
 		}

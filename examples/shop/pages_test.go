@@ -185,7 +185,7 @@ func TestStoreAwayIsSaidOnce(t *testing.T) {
 	r := newRigWithoutMicroservice(t)
 	c := r.newClient()
 	c.get("/")
-	if err := r.vigil.Close(); err != nil {
+	if err := r.vigil.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range []answer{c.get("/"), c.get("/sessions"), c.post("/cart", "item", "tv")} {

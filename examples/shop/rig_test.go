@@ -104,10 +104,10 @@ func newRigWithoutMicroservice(t *testing.T, change ...func(*options)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: &shiftedClock{}}
 	var err error
-	if r.vigil, err = server.Open(server.Options{InMemory: true, Clock: r.clock}); err != nil {
+	if r.vigil, err = server.Open(context.Background(), server.Options{InMemory: true, Clock: r.clock}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.vigil.Close() })
+	t.Cleanup(func() { r.vigil.Close(context.Background()) })
 	r.rdb = redis.NewClient(r.dialled())
 	asking := r.dialled()
 	asking.ReadTimeout = 2 * patience

@@ -73,6 +73,12 @@ func TestEncryptedKeysOpenWithTheirPassphrase(t *testing.T) {
 		t.Fatal(err)
 	}
 	parameters := &pem.Block{Type: "EC PARAMETERS", Bytes: []byte{6, 0}}
+	encrypted := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: der})
+	if _, err := plainKey(encrypted, []byte("secret")); !errors.Is(err, errNoPKCS8) {
+		t.Errorf("a program without server/certs/pkcs8: %v", err)
+	}
+	DecryptPKCS8 = func(der, pass []byte) (any, error) { return pkcs8.ParsePKCS8PrivateKey(der, pass) }
+	defer func() { DecryptPKCS8 = nil }()
 	for _, block := range []*pem.Block{old, {Type: "ENCRYPTED PRIVATE KEY", Bytes: der}} {
 		text := append(pem.EncodeToMemory(parameters), pem.EncodeToMemory(block)...)
 		plain, err := plainKey(text, []byte("secret"))

@@ -5,9 +5,11 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-
-	"github.com/youmark/pkcs8"
 )
+
+// DecryptPKCS8 opens a private key that is encrypted by PKCS #8. It is nil in a program that does not
+// import server/certs/pkcs8, which sets it.
+var DecryptPKCS8 func(der, pass []byte) (key any, err error)
 
 // hasCertificate reports whether a text has a certificate in PEM form.
 func hasCertificate(text []byte) bool {
@@ -26,6 +28,7 @@ func hasCertificate(text []byte) bool {
 var (
 	errNoKey    = errors.New("no key in PEM form")
 	errNeedPass = errors.New("the key is encrypted: set tls-key-file-pass")
+	errNoPKCS8  = errors.New("the key is encrypted by PKCS #8, which needs the import of server/certs/pkcs8 in this program")
 	errPass     = errors.New("tls-key-file-pass does not open the key")
 )
 
@@ -55,7 +58,10 @@ func plainKey(text, pass []byte) ([]byte, error) {
 			}
 			return pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: der}), nil
 		}
-		key, err := pkcs8.ParsePKCS8PrivateKey(block.Bytes, pass)
+		if DecryptPKCS8 == nil {
+			return nil, errNoPKCS8
+		}
+		key, err := DecryptPKCS8(block.Bytes, pass)
 		if err != nil {
 			return nil, errPass
 		}

@@ -14,6 +14,7 @@ type Config struct {
 	index map[string]int // row by name and alias, lower case
 	// file is the absolute path of the configuration file, or empty.
 	file string
+	seen map[int]bool // rows that were set while it was loaded
 	// throwAway goes to Settings.ThrowAway.
 	throwAway bool
 	warnings  []string

@@ -1,12 +1,13 @@
 package conf
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -105,6 +106,26 @@ func Load(args []string, stdin io.Reader) (*Config, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Add reads more lines behind what was loaded, with the same rules. It is for whoever makes a server, before
+// that has the Config. source is how errors, which are *LoadError, name the lines. A mistake changes nothing.
+func (c *Config) Add(source string, lines ...string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	values, users, renames, warnings := slices.Clone(c.mu.values), len(c.mu.users), len(c.mu.renames), len(c.warnings)
+	l := newLoader(c)
+	err := l.each(source, lines, 0)
+	if err == nil {
+		err = l.finish()
+	}
+	if err != nil {
+		c.mu.values, c.mu.users, c.mu.renames, c.warnings = values, c.mu.users[:users], c.mu.renames[:renames], c.warnings[:warnings]
+	}
+	return err
 }
 
 // sources are what a configuration is read from, in this order.
@@ -210,7 +231,9 @@ type loader struct {
 }
 
 func newLoader(c *Config) *loader {
-	return &loader{c: c, read: ReadFile, glob: filepath.Glob, seen: make(map[int]bool), at: make(map[int]*LoadError)}
+	l := &loader{c: c, read: ReadFile, glob: filepath.Glob, seen: make(map[int]bool), at: make(map[int]*LoadError)}
+	maps.Copy(l.seen, c.seen)
+	return l
 }
 
 // finish derives the settings and the warnings. It refuses what is absent by
@@ -219,13 +242,18 @@ func (l *loader) finish() error {
 	c := l.c
 	for i := range c.rows {
 		r, v := &c.rows[i], c.mu.values[i]
+		at := l.at[i]
+		if at == nil {
+			continue // it has its default, or was read before
+		}
 		if err := r.refusal(v); err != nil {
-			return l.at[i].because(err)
+			return at.because(err)
 		}
 		if r.effect == inert && v.text != r.def {
 			l.ignored(r.name)
 		}
 	}
+	c.seen = l.seen
 	c.throwAway = l.said("save", "") && l.said("appendonly", "no")
 	c.settings.Store(c.buildLocked())
 	return nil
@@ -254,8 +282,13 @@ func (l *loader) file(path string, depth int) error {
 
 // text reads lines: blank, comments, or a name and words.
 func (l *loader) text(source string, text []byte, depth int) error {
-	for number, line := range bytes.Split(text, []byte("\n")) {
-		trimmed := strings.Trim(string(line), " \t\r\n")
+	return l.each(source, strings.Split(string(text), "\n"), depth)
+}
+
+// each reads lines.
+func (l *loader) each(source string, lines []string, depth int) error {
+	for number, line := range lines {
+		trimmed := strings.Trim(line, " \t\r\n")
 		if trimmed == "" || trimmed[0] == '#' {
 			continue
 		}

@@ -304,3 +304,33 @@ func TestConfigurationFilesThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+func TestAddReadsMoreLines(t *testing.T) {
+	c, err := Load([]string{"--save", "", "--appendonly", "no", "--maxmemory", "1mb", "--rdbcompression", "no"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warned := len(c.Warnings())
+	if err := c.Add("here", "databases 4", "maxmemory 2mb", "rename-command GET FETCH", `user a on +@all`); err != nil {
+		t.Fatal(err)
+	}
+	s := c.Settings()
+	if s.Databases != 4 || s.MaxMemory != 2<<20 || !s.ThrowAway || len(s.Renames) != 1 || len(s.Users) != 1 || len(c.Warnings()) != warned {
+		t.Errorf("got %d databases, %d bytes, thrown away %t, %v, %v, warnings %q", s.Databases, s.MaxMemory, s.ThrowAway, s.Renames, s.Users, c.Warnings())
+	}
+	for _, lines := range [][]string{{"databases 5", "user b on", "rename-command SET PUT", "hz nothing"}, {"databases 5", "nothing 1"}} {
+		var bad *LoadError
+		if err := c.Add("there", lines...); !errors.As(err, &bad) || bad.File != "there" || bad.Line != len(lines) {
+			t.Errorf("%q: got %v", lines, err)
+		}
+		if err := c.Add("then", "hz 11"); err != nil {
+			t.Fatal(err)
+		}
+		if now := c.Settings(); now.Databases != 4 || len(now.Renames) != 1 || len(now.Users) != 1 {
+			t.Errorf("after a mistake there are %d databases, %v, %v", now.Databases, now.Renames, now.Users)
+		}
+	}
+	if err := c.Add("last", "appendonly yes"); err != nil || c.Settings().ThrowAway {
+		t.Errorf("appendonly yes: %v, thrown away %t", err, c.Settings().ThrowAway)
+	}
+}

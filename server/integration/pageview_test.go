@@ -19,7 +19,7 @@ import (
 // speaks the given protocol version.
 func start(t *testing.T, proto int) (*redis.Client, string) {
 	t.Helper()
-	srv, err := server.Open(server.Options{InMemory: true, Seed: 1})
+	srv, err := server.Open(context.Background(), server.Options{InMemory: true, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func start(t *testing.T, proto int) (*redis.Client, string) {
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
 	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("close: %v", err)
 		}
 		if err := <-served; !errors.Is(err, server.ErrClosed) {

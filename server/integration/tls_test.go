@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -57,14 +58,14 @@ func startTLS(t *testing.T) (string, *x509.CertPool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.Open(server.Options{InMemory: true, Seed: 1, Config: config})
+	srv, err := server.Open(context.Background(), server.Options{InMemory: true, Seed: 1, Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.ServeTLS(l) }()
 	t.Cleanup(func() {
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("close: %v", err)
 		}
 		if err := <-served; !errors.Is(err, server.ErrClosed) {

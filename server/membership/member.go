@@ -16,6 +16,8 @@ import (
 	"github.com/vigildb/vigil/server/cluster"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/structures/slots"
+
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 // Member is the place of a server in its group. The zero value is that of a server that is alone.
@@ -210,6 +212,10 @@ func (m Member) Join(o *server.Options) {
 		p.Secret, p.Tail = m.hashes, m.set.ClusterLogBound
 	}
 }
+
+// MayLeave reports whether the keys can be used when a server has ended, as those of a group can: one that has slots
+// needs another member with a vote. A server that is alone may always be ended.
+func MayLeave(srv *server.Server) bool { return door.Of(srv).MayLeave() }
 
 // Failed receives why the group has lost this member, never if there is none.
 func (m Member) Failed() <-chan error {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+
 	"github.com/vigildb/vigil/persistence/disktest"
 )
 
@@ -116,7 +118,7 @@ func (s *simulation) stop() bool {
 	l.disk.crashBefore(0, "", powerFailure)
 	l.disk.releaseSyncs()
 	closed := make(chan error, 1)
-	go func() { closed <- l.srv.Close() }()
+	go func() { closed <- l.srv.Close(context.Background()) }()
 	for range 20 {
 		s.settle()
 		select {

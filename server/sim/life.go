@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,14 +58,14 @@ func begin(tr *traits, mem *disktest.Disk, memory *disktest.Memory, c *clock, f 
 	if err != nil {
 		return nil, fmt.Errorf("configure: %w", err)
 	}
-	l.srv, err = server.Open(server.Options{Config: config, Dir: dir, Clock: c, Seed: tr.seed,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Store: func(o *persistence.Options) {
-			o.FS = l.disk.fs()
-			o.MapTail, o.Boot = memory.Map, [16]byte{1} // memory is gone with the boot
-			o.JournalBound, o.BatchBytes, o.SegmentBytes = tr.journalBound, tr.batchBytes, tr.segmentBytes
-			o.Background = func(t persistence.Task) { l.tasks = append(l.tasks, &worker{Task: t}) }
-		}})
+	options := server.Options{Config: config, Dir: dir, Clock: c, Seed: tr.seed, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	options.Store = func(o *persistence.Options) {
+		o.FS = l.disk.fs()
+		o.MapTail, o.Boot = memory.Map, [16]byte{1} // memory is gone with the boot
+		o.JournalBound, o.BatchBytes, o.SegmentBytes = tr.journalBound, tr.batchBytes, tr.segmentBytes
+		o.Background = func(t persistence.Task) { l.tasks = append(l.tasks, &worker{Task: t}) }
+	}
+	l.srv, err = server.Open(context.Background(), options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package waits_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"net"
@@ -25,7 +26,7 @@ const (
 // serve opens a server and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
-	srv, err := server.Open(server.Options{Dir: t.TempDir()})
+	srv, err := server.Open(context.Background(), server.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func serve(t *testing.T) string {
 	served := make(chan error, 1) // the one answer of Serve
 	go func() { served <- srv.Serve(l) }()
 	t.Cleanup(func() {
-		if err := errors.Join(srv.Close(), <-served); !errors.Is(err, server.ErrClosed) {
+		if err := errors.Join(srv.Close(context.Background()), <-served); !errors.Is(err, server.ErrClosed) {
 			t.Errorf("Serve: got %v, want %v", err, server.ErrClosed)
 		}
 	})

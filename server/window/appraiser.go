@@ -3,6 +3,8 @@ package window
 import (
 	"sync"
 	"time"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 const (
@@ -99,7 +101,7 @@ func (a *appraiser) forgetLocked() {
 
 func (a *appraiser) appraise(k keyRef, s *series, now time.Time) {
 	began := time.Now()
-	answers, err := a.observer.ask(appraiseTime, k.DB, call{"SCHED.COST", k.Key})
+	answers, err := a.observer.Ask(appraiseTime, k.DB, call{"SCHED.COST", k.Key})
 	took := time.Since(began)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,19 +110,19 @@ func (a *appraiser) appraise(k keyRef, s *series, now time.Time) {
 	if s.err = err; err != nil {
 		return
 	}
-	if s.err = answers[0].err(); s.err != nil {
+	if s.err = answers[0].Err(); s.err != nil {
 		return
 	}
-	s.costs = append(s.costs, readCost(answers[0].pairs(), now))
+	s.costs = append(s.costs, readCost(answers[0].Pairs(), now))
 	s.costs = s.costs[max(0, len(s.costs)-maxCosts):]
 }
 
 func readCost(v map[string]answer, now time.Time) cost {
-	c := cost{At: now, Policy: v["policy"].String(), Method: v["method"].String(), Ratio: number(v["ratio"].String())}
+	c := cost{At: now, Policy: v["policy"].String(), Method: v["method"].String(), Ratio: report.Number(v["ratio"].String())}
 	if reward, ok := v["reward"]; ok {
-		c.Rewards, c.Value, c.Bound = true, number(reward.String()), number(v["bound"].String())
+		c.Rewards, c.Value, c.Bound = true, report.Number(reward.String()), report.Number(v["bound"].String())
 	} else {
-		c.Value, c.Bound = number(v["cost"].String()), number(v["lb3"].String())
+		c.Value, c.Bound = report.Number(v["cost"].String()), report.Number(v["lb3"].String())
 	}
 	return c
 }
@@ -130,6 +132,6 @@ func (a *appraiser) close() {
 	a.mu.Lock()
 	a.closed = true
 	a.mu.Unlock()
-	a.observer.close()
+	a.observer.Close()
 	a.workers.Wait()
 }

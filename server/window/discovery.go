@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 const (
@@ -69,13 +71,13 @@ func (w *Window) discover(f *figures) found {
 		pause = passPause
 	}
 	now := w.now()
-	if gone := now.Sub(d.at); (gone >= pause || gone < 0) && !f.loading() {
+	if gone := now.Sub(d.at); (gone >= pause || gone < 0) && !f.Loading() {
 		d.at, d.rested = now, false
 		d.stepLocked(w.observer, f)
 	}
 	share := 1.0
 	if !d.rested {
-		share = min(1, d.seen/max(1, f.keys()))
+		share = min(1, d.seen/max(1, f.Keys()))
 	}
 	return found{d.listLocked(typeSchedule), d.listLocked(typeMap), share, d.done}
 }
@@ -99,16 +101,16 @@ func (d *discovery) stepLocked(o *observer, f *figures) {
 		for _, kind := range kinds {
 			calls = append(calls, call{"SCAN", d.cursor, "COUNT", strconv.Itoa(stepKeys), "TYPE", kind})
 		}
-		answers, err := o.ask(answerTime, d.db, calls...)
+		answers, err := o.Ask(answerTime, d.db, calls...)
 		if err != nil {
 			return
 		}
 		for i, kind := range kinds {
-			parts := answers[i].list()
+			parts := answers[i].List()
 			if len(parts) != 2 {
 				return // SCAN was renamed away, or refused
 			}
-			for _, key := range parts[1].list() {
+			for _, key := range parts[1].List() {
 				if len(d.new[kind]) < maxFound {
 					d.new[kind][keyRef{d.db, key.String()}] = struct{}{}
 				}
@@ -126,7 +128,7 @@ func (d *discovery) nextLocked(f *figures) bool {
 	if d.cursor == "" {
 		from = 0
 	}
-	for _, db := range f.databases {
+	for _, db := range f.Databases {
 		if db.Number >= from {
 			d.db, d.cursor = db.Number, "0"
 			return true
@@ -152,7 +154,7 @@ type keyFigures struct {
 }
 
 func (k keyFigures) text(name string) string    { return k.fields[name].String() }
-func (k keyFigures) number(name string) float64 { return number(k.fields[name].String()) }
+func (k keyFigures) number(name string) float64 { return report.Number(k.fields[name].String()) }
 
 // keyQuestion is which keys are described, and by which command.
 type keyQuestion struct{ command, keys string }
@@ -180,13 +182,13 @@ func (w *Window) askKeys(command string, keys []keyRef) (all []keyFigures, err e
 		for _, k := range keys[:n] {
 			calls = append(calls, call{command, k.Key})
 		}
-		answers, err := w.observer.ask(answerTime, keys[0].DB, calls...)
+		answers, err := w.observer.Ask(answerTime, keys[0].DB, calls...)
 		if err != nil {
 			return nil, err
 		}
 		for i, a := range answers {
-			if a.err() == nil {
-				all = append(all, keyFigures{keys[i], a.pairs()})
+			if a.Err() == nil {
+				all = append(all, keyFigures{keys[i], a.Pairs()})
 			}
 		}
 		keys = keys[n:]

@@ -9,7 +9,7 @@
 // The one idea: the window is a client. It asks the server over a connection
 // inside the process for INFO, SLOWLOG, SCHED.INFO and the like, so that there is
 // one source for each figure, with the limits that hold for every client. The
-// connection is an observer's ([server.Server.DialObserver]): what writes is
+// connection is an observer's (DialObserver of package door): what writes is
 // refused, regardless of what a page requests.
 //
 // It promises:

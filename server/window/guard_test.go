@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 func from(remote, host string) func(*http.Request) {
@@ -95,11 +97,11 @@ func TestOnlyLookingIsAllowed(t *testing.T) {
 // number of the newest record.
 func TestNoRouteChangesData(t *testing.T) {
 	r := busyRig(t)
-	f, err := r.w.current()
+	f, err := r.w.source.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := f.info["vigil_lsn"]
+	before := f.Info["vigil_lsn"]
 	for _, path := range everything {
 		r.ask(request(path))
 		for _, q := range []string{"?db=0&key=feeds", "?db=0&key=shards&change=del&unit=ash", "?db=0&key=k&change=FLUSHALL&unit=x",
@@ -107,19 +109,19 @@ func TestNoRouteChangesData(t *testing.T) {
 			r.ask(request(strings.SplitN(path, "?", 2)[0] + q))
 		}
 	}
-	r.later(figuresAge)
-	if f, err = r.w.current(); err != nil {
+	r.later(report.FiguresAge)
+	if f, err = r.w.source.Current(); err != nil {
 		t.Fatal(err)
 	}
-	if after := f.info["vigil_lsn"]; after != before {
+	if after := f.Info["vigil_lsn"]; after != before {
 		t.Errorf("looking has written: the newest record is %s, was %s", after, before)
 	}
-	if _, err := r.w.observer.ask(answerTime, 0, call{"PING"}); err != nil {
+	if _, err := r.w.observer.Ask(answerTime, 0, call{"PING"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []call{{"SET", "k", "x"}, {"FLUSHALL"}, {"SCHED.NEXT", "feeds"}} {
-		answers, err := r.w.observer.ask(answerTime, 0, c)
-		if err != nil || answers[0].err() == nil || !strings.HasPrefix(answers[0].err().Error(), "NOPERM") {
+		answers, err := r.w.observer.Ask(answerTime, 0, c)
+		if err != nil || answers[0].Err() == nil || !strings.HasPrefix(answers[0].Err().Error(), "NOPERM") {
 			t.Errorf("%v as the window: got %v %v, want NOPERM", c, answers, err)
 		}
 	}

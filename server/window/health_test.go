@@ -1,6 +1,7 @@
 package window
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 func TestHealthWaitsForTheData(t *testing.T) {
@@ -27,7 +30,7 @@ func TestHealthWaitsForTheData(t *testing.T) {
 	for _, path := range []string{"/", "/keys", "/clients", "/slowlog", "/schedules", "/schedules?db=0&key=k", "/placement"} {
 		wants(t, path+" while loading", r.get(path), "loading, ")
 	}
-	if err := r.srv.Load(); err != nil {
+	if err := r.srv.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if status, body := r.ask(request("/healthz")); status != http.StatusOK || body != "ok\n" {
@@ -62,7 +65,7 @@ func TestHealthTellsOfAFailedDisk(t *testing.T) {
 	r.must("AUTH pw")
 	r.must("SET k v")
 	d.broken.Store(true)
-	r.client.ask(answerTime, 0, call{"SET", "k", "w"}) // its reply, if any, is lost with the disk
+	r.client.Ask(answerTime, 0, call{"SET", "k", "w"}) // its reply, if any, is lost with the disk
 	poll(t, "the server knows of its disk", func() bool { return r.srv.Health() != nil })
 	status, body := r.ask(request("/healthz", login))
 	if status != http.StatusServiceUnavailable || !strings.HasPrefix(body, "writes are refused: the disk fails: ") {
@@ -71,11 +74,11 @@ func TestHealthTellsOfAFailedDisk(t *testing.T) {
 	if status, body = r.ask(request("/healthz")); status != http.StatusServiceUnavailable || body != "writes are refused: the disk fails\n" {
 		t.Errorf("without: %d %q", status, body)
 	}
-	r.later(figuresAge)
+	r.later(report.FiguresAge)
 	if status, body = r.ask(request("/", login)); status != http.StatusOK || !strings.Contains(body, "writes are refused: the disk fails: ") {
 		t.Errorf("the page: %d %s", status, body)
 	}
-	r.later(figuresAge)
+	r.later(report.FiguresAge)
 	_, body = r.ask(request("/metrics", login))
 	families := parse(t, body)
 	if value(families, "vigil_healthy") != 0 || value(families, "redis_aof_last_write_status") != 0 || value(families, "redis_up") != 1 {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 // openRig has a socket, and times that a test can wait for.
@@ -129,11 +131,11 @@ func TestAServerThatHangsHangsNobodyElse(t *testing.T) {
 	r.must("SET k v")
 	ended := make(chan error, 1) // the one answer of DEBUG SLEEP
 	go func() {
-		_, err := newObserver(r.srv.Dial, nil).ask(time.Minute, 0, call{"DEBUG", "SLEEP", "4"})
+		_, err := report.NewObserver(r.srv.Dial, nil).Ask(time.Minute, 0, call{"DEBUG", "SLEEP", "4"})
 		ended <- err
 	}()
 	poll(t, "the sleep has begun", func() bool {
-		r.later(figuresAge)
+		r.later(report.FiguresAge)
 		status, _ := r.ask(request("/"))
 		return status == http.StatusServiceUnavailable
 	})
@@ -150,5 +152,9 @@ func TestAServerThatHangsHangsNobodyElse(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	poll(t, "pages come again", func() bool { r.later(figuresAge); status, _ := r.ask(request("/")); return status == http.StatusOK })
+	poll(t, "pages come again", func() bool {
+		r.later(report.FiguresAge)
+		status, _ := r.ask(request("/"))
+		return status == http.StatusOK
+	})
 }

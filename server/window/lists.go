@@ -3,6 +3,8 @@ package window
 import (
 	"net/http"
 	"strings"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 // The pages of keys, clients and the slow log.
@@ -18,9 +20,9 @@ type keysBody struct {
 
 func (w *Window) keysPage(_ *http.Request, p *page) error {
 	f := p.figures
-	b := &keysBody{Total: f.keys(), Loading: f.loading()}
-	b.Databases = f.databases[:min(len(f.databases), maxDatabases)]
-	b.MoreDB = len(f.databases) - len(b.Databases)
+	b := &keysBody{Total: f.Keys(), Loading: f.Loading()}
+	b.Databases = f.Databases[:min(len(f.Databases), maxDatabases)]
+	b.MoreDB = len(f.Databases) - len(b.Databases)
 	if !b.Loading {
 		s, err := w.sampled(f)
 		if err != nil {
@@ -52,7 +54,7 @@ var clientFlags = map[rune]string{'O': "monitor", 'P': "subscribed", 'x': "in MU
 
 func (w *Window) clientsPage(_ *http.Request, p *page) error {
 	f := p.figures
-	n := f.number
+	n := f.Number
 	b := &clientsBody{Facts: []fact{
 		{"Connected", count(n("connected_clients")), "of " + count(n("maxclients"))},
 		{"Waiting", count(n("blocked_clients")), "in a blocking command or a pause"},
@@ -74,8 +76,8 @@ func (w *Window) clientsPage(_ *http.Request, p *page) error {
 			}
 		}
 		b.Clients = append(b.Clients, clientRow{ID: c["id"], Addr: name(c["addr"]), Name: name(c["name"]), DB: c["db"],
-			Age: span(number(c["age"])), Idle: span(number(c["idle"])), Flags: strings.Join(flags, ", "), Command: strings.ReplaceAll(c["cmd"], "|", " "),
-			Memory: size(number(c["tot-mem"])), Output: size(number(c["omem"]))})
+			Age: span(report.Number(c["age"])), Idle: span(report.Number(c["idle"])), Flags: strings.Join(flags, ", "), Command: strings.ReplaceAll(c["cmd"], "|", " "),
+			Memory: size(report.Number(c["tot-mem"])), Output: size(report.Number(c["omem"]))})
 	}
 	p.Body = b
 	return nil
@@ -90,7 +92,7 @@ type slowBody struct {
 type slowRow struct{ ID, Age, Took, Command, From string }
 
 func (w *Window) slowPage(_ *http.Request, p *page) error {
-	b := &slowBody{Rows: slowRows(p.figures, slowShown), All: p.figures.slowLen}
+	b := &slowBody{Rows: slowRows(p.figures, report.SlowShown), All: p.figures.SlowLen}
 	switch t := w.config.Settings().SlowlogLogSlowerThan; {
 	case t < 0:
 		b.Threshold = "It is off: slowlog-log-slower-than is negative."
@@ -107,7 +109,7 @@ func (w *Window) slowPage(_ *http.Request, p *page) error {
 const maxSlowCommand = 240
 
 func slowRows(f *figures, most int) (rows []slowRow) {
-	for _, e := range f.slow[:min(len(f.slow), most)] {
+	for _, e := range f.Slow[:min(len(f.Slow), most)] {
 		args := make([]string, len(e.Args))
 		for i, a := range e.Args {
 			args[i] = printable(a, maxName)
@@ -116,7 +118,7 @@ func slowRows(f *figures, most int) (rows []slowRow) {
 		if e.Name != "" {
 			from += " " + e.Name
 		}
-		rows = append(rows, slowRow{ID: count(float64(e.ID)), Age: ago(f.at, e.At), Took: micros(e.Micros),
+		rows = append(rows, slowRow{ID: count(float64(e.ID)), Age: ago(f.At, e.At), Took: micros(e.Micros),
 			Command: printable(strings.Join(args, " "), maxSlowCommand), From: name(from)})
 	}
 	return rows

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vigildb/vigil/server"
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 type overviewBody struct {
@@ -51,17 +51,17 @@ const (
 
 func (w *Window) overview(_ *http.Request, p *page) error {
 	f := p.figures
-	b := &overviewBody{SlowLen: f.slowLen}
+	b := &overviewBody{SlowLen: f.SlowLen}
 	b.charts(f)
 	b.commands(f)
 	b.store(f)
-	b.Databases = f.databases[:min(len(f.databases), maxDatabases)]
-	b.MoreDB = len(f.databases) - len(b.Databases)
+	b.Databases = f.Databases[:min(len(f.Databases), maxDatabases)]
+	b.MoreDB = len(f.Databases) - len(b.Databases)
 	w.overviewSnapshots(b, f)
 	b.Slow = slowRows(f, slowBrief)
 	found := w.discover(f)
 	b.Schedules, b.Maps, b.Searching = len(found.schedules), len(found.maps), searching(found)
-	if !f.loading() {
+	if !f.Loading() {
 		s, err := w.sampled(f)
 		if err != nil {
 			p.note("Keys could not be sampled: %v.", err)
@@ -75,9 +75,9 @@ func (w *Window) overview(_ *http.Request, p *page) error {
 // charts draws the last hour.
 func (b *overviewBody) charts(f *figures) {
 	const length = 360
-	hour := func(of func(server.Sample) float32) []float64 {
-		values := make([]float64, len(f.history))
-		for i, s := range f.history {
+	hour := func(of func(door.Sample) float32) []float64 {
+		values := make([]float64, len(f.History))
+		for i, s := range f.History {
 			values[i] = float64(of(s))
 		}
 		return values
@@ -91,8 +91,8 @@ func (b *overviewBody) charts(f *figures) {
 		return values
 	}
 	b.Large = []chart{
-		draw("Commands a second", hour(func(s server.Sample) float32 { return s.Ops }), length, count),
-		draw("Mean time of a command", gaps(hour(func(s server.Sample) float32 { return s.Micros }), 0), length, micros),
+		draw("Commands a second", hour(func(s door.Sample) float32 { return s.Ops }), length, count),
+		draw("Mean time of a command", gaps(hour(func(s door.Sample) float32 { return s.Micros }), 0), length, micros),
 	}
 	small := func(title string, values []float64, show func(float64) string) {
 		b.Small = append(b.Small, draw(title, coarse(values, length, sparkPoints), sparkPoints, show))
@@ -100,26 +100,26 @@ func (b *overviewBody) charts(f *figures) {
 	bytes := func(title string, values []float64, show func(float64) string) {
 		b.Small = append(b.Small, drawSizes(title, coarse(values, length, sparkPoints), sparkPoints, show))
 	}
-	bytes("Keys and values", hour(func(s server.Sample) float32 { return s.Memory }), size)
-	small("Keys", hour(func(s server.Sample) float32 { return s.Keys }), count)
-	small("Clients", hour(func(s server.Sample) float32 { return s.Clients }), count)
-	small("Lookups that hit", gaps(hour(func(s server.Sample) float32 { return s.HitRatio }), -1), percent)
+	bytes("Keys and values", hour(func(s door.Sample) float32 { return s.Memory }), size)
+	small("Keys", hour(func(s door.Sample) float32 { return s.Keys }), count)
+	small("Clients", hour(func(s door.Sample) float32 { return s.Clients }), count)
+	small("Lookups that hit", gaps(hour(func(s door.Sample) float32 { return s.HitRatio }), -1), percent)
 	perSecond := func(v float64) string { return size(v) + "/s" }
-	bytes("Received", hour(func(s server.Sample) float32 { return s.Input }), perSecond)
-	bytes("Sent", hour(func(s server.Sample) float32 { return s.Output }), perSecond)
+	bytes("Received", hour(func(s door.Sample) float32 { return s.Input }), perSecond)
+	bytes("Sent", hour(func(s door.Sample) float32 { return s.Output }), perSecond)
 	b.Minutes = "the last hour"
-	if n := len(f.history); n < length {
-		b.Minutes = "the last hour, of which " + span(float64(n)*server.HistoryStep.Seconds()) + " are known"
+	if n := len(f.History); n < length {
+		b.Minutes = "the last hour, of which " + span(float64(n)*door.HistoryStep.Seconds()) + " are known"
 	}
 }
 
 func (b *overviewBody) commands(f *figures) {
 	total, top := 0.0, 1.0
-	for _, c := range f.commands {
+	for _, c := range f.Commands {
 		total += c.Micros
 		top = max(top, c.Micros)
 	}
-	for _, c := range f.commands[:min(len(f.commands), maxCommands)] {
+	for _, c := range f.Commands[:min(len(f.Commands), maxCommands)] {
 		b.Commands = append(b.Commands, commandRow{Name: strings.ReplaceAll(c.Name, "|", " "), Calls: count(c.Calls),
 			Mean: micros(c.Micros / max(1, c.Calls)), Share: percent(c.Micros / max(1, total)), Width: width(c.Micros / top),
 			Failed: count(c.Failed + c.Rejected)})
@@ -127,7 +127,7 @@ func (b *overviewBody) commands(f *figures) {
 }
 
 func (b *overviewBody) store(f *figures) {
-	n := f.number
+	n := f.Number
 	limit := "no limit"
 	if most := max(n("maxmemory"), n("maxmemory_derived")); most > 0 { // one of them is 0
 		limit = "of " + size(most) + ", " + percent(n("used_memory")/most)
@@ -139,10 +139,10 @@ func (b *overviewBody) store(f *figures) {
 		{"Clients' buffers", size(n("mem_clients_normal")), ""},
 		{"Pebble's tables in memory", size(n("vigil_memtable_bytes")), ""},
 		{"Go heap", size(n("allocator_allocated")), plural(n("vigil_gc_cycles"), "collection")},
-		{"At the limit", f.info["vigil_maxmemory_policy"], count(n("vigil_spilled")) + " spilled, " + count(n("evicted_keys")) + " evicted"},
+		{"At the limit", f.Info["vigil_maxmemory_policy"], count(n("vigil_spilled")) + " spilled, " + count(n("evicted_keys")) + " evicted"},
 	}
 	b.Journal = []fact{
-		{"Newest record", count(n("vigil_lsn")), "LSN " + f.info["vigil_lsn"]},
+		{"Newest record", count(n("vigil_lsn")), "LSN " + f.Info["vigil_lsn"]},
 		{"Not on the device yet", count(max(0, n("vigil_lsn")-n("vigil_lsn_synced"))), "records"},
 		{"A restart would replay", size(n("aof_current_size")), ""},
 		{"Not handed to Pebble yet", size(n("aof_buffer_length")), ""},
@@ -158,10 +158,10 @@ func (b *overviewBody) store(f *figures) {
 		{"Written", size(n("vigil_wal_bytes") + n("vigil_flushed_bytes") + n("vigil_compacted_bytes")), "log, flushes and compactions"},
 	}
 	top := 1.0
-	for _, l := range f.levels {
+	for _, l := range f.Levels {
 		top = max(top, l.Bytes)
 	}
-	for _, l := range f.levels {
+	for _, l := range f.Levels {
 		if l.Tables == 0 {
 			continue
 		}
@@ -171,16 +171,16 @@ func (b *overviewBody) store(f *figures) {
 }
 
 func (w *Window) overviewSnapshots(b *overviewBody, f *figures) {
-	if f.number("vigil_in_memory") == 1 {
+	if f.Number("vigil_in_memory") == 1 {
 		b.SnapNote = "The server is in memory only."
 		return
 	}
-	list, err := w.listSnapshots()
+	list, err := w.source.Snapshots()
 	if err != nil {
 		b.SnapNote = "Not known: " + err.Error()
 		return
 	}
-	if f.number("rdb_last_bgsave_status") == 0 {
+	if f.Number("rdb_last_bgsave_status") == 0 {
 		b.SnapNote = "The last one failed; the log says why."
 	}
 	for _, s := range list[:min(len(list), maxSnapshots)] {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server"
+
+	"github.com/vigildb/vigil/server/internal/door"
 )
 
 //go:embed templates static
@@ -55,15 +57,15 @@ func (w *Window) Handler() http.Handler {
 func (w *Window) answerHealth(rw http.ResponseWriter, r *http.Request) {
 	ask := w.srv.Health
 	if r.URL.Query().Has("leader") {
-		ask = w.srv.Leads
+		ask = w.inside.Leads
 	}
-	status, text, role := http.StatusOK, "ok", w.srv.Role()
-	if role != server.RoleAlone {
+	status, text, role := http.StatusOK, "ok", w.inside.Role()
+	if role != door.RoleAlone {
 		text += ": " + string(role)
 	}
 	if err := ask(); err != nil {
 		status, text = http.StatusServiceUnavailable, complaint(err, w.knows(r))
-		if role != server.RoleAlone {
+		if role != door.RoleAlone {
 			text = string(role) + ": " + text
 		}
 	}
@@ -75,7 +77,7 @@ func (w *Window) answerHealth(rw http.ResponseWriter, r *http.Request) {
 // complaint is the text of an error of Health or Leads. Only some are to see its details.
 func complaint(err error, details bool) string {
 	text := "writes are refused: the disk fails"
-	for _, known := range []error{server.ErrLoading, server.ErrNoLeader, server.ErrBehind, server.ErrLeft, server.ErrFollows} {
+	for _, known := range []error{server.ErrLoading, door.ErrNoLeader, door.ErrBehind, door.ErrLeft, door.ErrFollows} {
 		if errors.Is(err, known) {
 			if !details {
 				err = known
@@ -164,10 +166,10 @@ func (w *Window) show(name string, t *template.Template, build func(*http.Reques
 func (w *Window) head(p *page) error {
 	health := w.srv.Health()
 	p.Well, p.Health = health == nil, "takes reads and writes"
-	if w.srv.Role() == server.RoleFollower {
+	if w.inside.Role() == door.RoleFollower {
 		p.Health = "follows the leader of its group"
 	}
-	f, err := w.current()
+	f, err := w.source.Current()
 	if err != nil {
 		p.Well, p.Health = false, "does not answer"
 		return err
@@ -175,14 +177,14 @@ func (w *Window) head(p *page) error {
 	p.figures = f
 	switch {
 	case errors.Is(health, server.ErrLoading):
-		p.Health = "loading, " + f.info["loading_loaded_perc"] + " %"
+		p.Health = "loading, " + f.Info["loading_loaded_perc"] + " %"
 	case health != nil:
 		p.Health = complaint(health, true)
 	}
-	p.Version = f.info["vigil_version"]
-	p.Up = span(f.number("uptime_in_seconds"))
-	p.Address = "port " + f.info["tcp_port"]
-	if f.number("vigil_in_memory") == 1 {
+	p.Version = f.Info["vigil_version"]
+	p.Up = span(f.Number("uptime_in_seconds"))
+	p.Address = "port " + f.Info["tcp_port"]
+	if f.Number("vigil_in_memory") == 1 {
 		p.Address += ", in memory only"
 	}
 	return nil

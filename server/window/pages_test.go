@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vigildb/vigil/server"
+	"github.com/vigildb/vigil/server/internal/door"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 func TestOverviewShowsTheServer(t *testing.T) {
@@ -56,7 +58,7 @@ func TestPlacementPageDrawsAChange(t *testing.T) {
 	wants(t, "a unit that leaves", r.get("/placement?db=0&key=m&change=del&unit=c"), "50 % → 0 %", "25 % → 50 %")
 	wants(t, "a unit that is not there", r.get("/placement?db=0&key=m&change=del&unit=x"), "no such unit")
 	wants(t, "a capacity that is none", r.get("/placement?db=0&key=m&change=set&unit=x&capacity=lots"), "capacity must be a number")
-	if got := r.do("PLACE.INFO", "m").pairs()["version"].Int(); got != 1 {
+	if got := r.do("PLACE.INFO", "m").Pairs()["version"].Int(); got != 1 {
 		t.Errorf("the map is at version %d, want 1: previews changed it", got)
 	}
 }
@@ -81,7 +83,7 @@ func TestSampleEstimatesALargeStore(t *testing.T) {
 	r.many(each, key("a:"))
 	r.many(each/4, key("b:"))
 	r.get("/")
-	f, err := r.w.current()
+	f, err := r.w.source.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestSampleEstimatesALargeStore(t *testing.T) {
 			t.Errorf("%s: about %v keys, want %v", g.Name, g.Keys, want)
 		}
 	}
-	memory := f.number("used_memory")
+	memory := f.Number("used_memory")
 	if got := s.Types[0].Bytes; got < memory*0.5 || got > memory*2 {
 		t.Errorf("strings take about %v bytes, want about %v", got, memory)
 	}
@@ -106,12 +108,12 @@ func TestSampleEstimatesALargeStore(t *testing.T) {
 // calls counts calls of a command.
 func (r *rig) calls(name string) float64 {
 	r.t.Helper()
-	r.later(figuresAge)
-	f, err := r.w.current()
+	r.later(report.FiguresAge)
+	f, err := r.w.source.Current()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for _, c := range f.commands {
+	for _, c := range f.Commands {
 		if c.Name == name {
 			return c.Calls
 		}
@@ -244,8 +246,8 @@ func TestWhatClientsStoredIsEscaped(t *testing.T) {
 func TestLinksLeadBackToTheirKeys(t *testing.T) {
 	r := newRig(t)
 	for _, name := range nasty {
-		if a := r.do("SCHED.CREATE", name, "SEED", "1"); a.err() != nil {
-			t.Fatal(a.err())
+		if a := r.do("SCHED.CREATE", name, "SEED", "1"); a.Err() != nil {
+			t.Fatal(a.Err())
 		}
 	}
 	links := regexp.MustCompile(`href="(schedules\?[^"]*)"`).FindAllStringSubmatch(r.get("/schedules"), -1)
@@ -264,9 +266,9 @@ func TestClientsAndSlowLogAreCut(t *testing.T) {
 		r.do("SET", fmt.Sprint("key-", i), strings.Repeat("v", 1000))
 	}
 	page := r.get("/slowlog")
-	wants(t, "slow log", page, "Every command is logged", fmt.Sprintf("The newest %d of ", slowShown))
-	if n := strings.Count(page, "<code>"); n != slowShown {
-		t.Errorf("%d entries are shown, want %d", n, slowShown)
+	wants(t, "slow log", page, "Every command is logged", fmt.Sprintf("The newest %d of ", report.SlowShown))
+	if n := strings.Count(page, "<code>"); n != report.SlowShown {
+		t.Errorf("%d entries are shown, want %d", n, report.SlowShown)
 	}
 	for range 70 {
 		nc, err := r.srv.Dial()
@@ -285,7 +287,7 @@ func TestChartsDrawTheHistory(t *testing.T) {
 	b := &overviewBody{}
 	f := &figures{}
 	for i := range 360 {
-		f.history = append(f.history, server.Sample{Ops: float32(i), Micros: 5, HitRatio: -1, Memory: 1 << 20})
+		f.History = append(f.History, door.Sample{Ops: float32(i), Micros: 5, HitRatio: -1, Memory: 1 << 20})
 	}
 	b.charts(f)
 	if c := b.Large[0]; c.Top != "400" || c.Half != "200" || c.Now != "359" || !strings.HasPrefix(c.Line, "M0 120L1.7 119.7") {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 const (
@@ -71,7 +73,7 @@ func (w *Window) placementPage(r *http.Request, p *page) error {
 	q := r.URL.Query()
 	question := mapQuestion{asked, change{q.Get("change"), q.Get("unit"), q.Get("capacity")}}
 	one, err := w.maps.get(question, w.now(), func() (*mapBody, error) { return w.placementMap(asked, question.change) })
-	if errors.Is(err, errBusy) || errors.Is(err, errClosed) {
+	if errors.Is(err, report.ErrBusy) || errors.Is(err, errClosed) {
 		return err
 	}
 	if err != nil {
@@ -85,14 +87,14 @@ func (w *Window) placementPage(r *http.Request, p *page) error {
 
 // placementMap describes one, and previews a change of it if one is asked for.
 func (w *Window) placementMap(k keyRef, c change) (*mapBody, error) {
-	answers, err := w.observer.ask(answerTime, k.DB, call{"PLACE.INFO", k.Key})
+	answers, err := w.observer.Ask(answerTime, k.DB, call{"PLACE.INFO", k.Key})
 	if err != nil {
 		return nil, err
 	}
-	if err := answers[0].err(); err != nil {
+	if err := answers[0].Err(); err != nil {
 		return nil, err
 	}
-	v := keyFigures{k, answers[0].pairs()}
+	v := keyFigures{k, answers[0].Pairs()}
 	b := &mapBody{Name: name(k.Key), Key: k, Change: c, Facts: mapFacts(v)}
 	if b.Change.What == "" {
 		b.Change.What = "set"
@@ -128,18 +130,18 @@ func mapFacts(v keyFigures) []fact {
 }
 
 func (w *Window) units(k keyRef) (map[string]*unit, error) {
-	answers, err := w.observer.ask(answerTime, k.DB, call{"PLACE.UNITS", k.Key})
+	answers, err := w.observer.Ask(answerTime, k.DB, call{"PLACE.UNITS", k.Key})
 	if err != nil {
 		return nil, err
 	}
-	if err := answers[0].err(); err != nil {
+	if err := answers[0].Err(); err != nil {
 		return nil, err
 	}
 	units := map[string]*unit{}
-	for _, e := range answers[0].list() {
-		if parts := e.list(); len(parts) >= 4 {
-			units[parts[0].String()] = &unit{name: parts[0].String(), capacity: number(parts[1].String()),
-				domain: parts[2].String(), share: number(parts[3].String())}
+	for _, e := range answers[0].List() {
+		if parts := e.List(); len(parts) >= 4 {
+			units[parts[0].String()] = &unit{name: parts[0].String(), capacity: report.Number(parts[1].String()),
+				domain: parts[2].String(), share: report.Number(parts[3].String())}
 		}
 	}
 	return units, nil
@@ -157,18 +159,18 @@ func (w *Window) preview(b *mapBody, units map[string]*unit, n int) error {
 	if c.What == "del" {
 		ask = call{"PLACE.PREVIEW", b.Key.Key, "DEL", c.Unit}
 	}
-	answers, err := w.observer.ask(answerTime, b.Key.DB, ask)
+	answers, err := w.observer.Ask(answerTime, b.Key.DB, ask)
 	if err != nil {
 		return err
 	}
-	if err := answers[0].err(); err != nil {
+	if err := answers[0].Err(); err != nil {
 		b.Refusal = err.Error()
 		return nil
 	}
-	v := answers[0].pairs()
-	b.Preview = &preview{Moved: percent(number(v["moved"].String())), Optimum: percent(number(v["optimum"].String())), Ratio: digits(number(v["ratio"].String()))}
+	v := answers[0].Pairs()
+	b.Preview = &preview{Moved: percent(report.Number(v["moved"].String())), Optimum: percent(report.Number(v["optimum"].String())), Ratio: digits(report.Number(v["ratio"].String()))}
 	b.Legend = true
-	b.moves(v["pairs"].list(), units)
+	b.moves(v["pairs"].List(), units)
 	return nil
 }
 
@@ -180,11 +182,11 @@ func (b *mapBody) moves(list []answer, units map[string]*unit) {
 	}
 	var all []move
 	for _, e := range list {
-		parts := e.list()
+		parts := e.List()
 		if len(parts) != 3 {
 			continue
 		}
-		m := move{parts[0].String(), parts[1].String(), number(parts[2].String())}
+		m := move{parts[0].String(), parts[1].String(), report.Number(parts[2].String())}
 		if units[m.to] == nil {
 			units[m.to] = &unit{name: m.to, joins: true}
 		}

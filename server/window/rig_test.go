@@ -1,6 +1,7 @@
 package window
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 // rig is a server in memory with a window whose clock a test moves.
@@ -36,7 +39,7 @@ func newRig(t testing.TB, args ...string) *rig {
 func newRigOn(t testing.TB, change func(*server.Options), args ...string) *rig {
 	t.Helper()
 	r := startRig(t, change, args...)
-	if err := r.srv.Load(); err != nil {
+	if err := r.srv.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -59,18 +62,18 @@ func startRig(t testing.TB, change func(*server.Options), args ...string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, srv: srv, w: w, h: w.Handler(), now: time.Now(), client: newObserver(srv.Dial, nil)}
+	r := &rig{t: t, srv: srv, w: w, h: w.Handler(), now: time.Now(), client: report.NewObserver(srv.Dial, nil)}
 	w.now = func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return r.now
 	}
 	t.Cleanup(func() {
-		r.client.close()
+		r.client.Close()
 		if err := w.Close(); err != nil {
 			t.Errorf("close the window: %v", err)
 		}
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("close the server: %v", err)
 		}
 	})
@@ -88,7 +91,7 @@ func (r *rig) later(d time.Duration) {
 // do runs a command of an ordinary client and returns its reply.
 func (r *rig) do(args ...string) answer {
 	r.t.Helper()
-	answers, err := r.client.ask(time.Minute, 0, args)
+	answers, err := r.client.Ask(time.Minute, 0, args)
 	if err != nil {
 		r.t.Fatalf("%v: %v", args, err)
 	}
@@ -98,8 +101,8 @@ func (r *rig) do(args ...string) answer {
 // must is do for what must not fail.
 func (r *rig) must(line string) {
 	r.t.Helper()
-	if a := r.do(strings.Fields(line)...); a.err() != nil {
-		r.t.Fatalf("%s: %v", line, a.err())
+	if a := r.do(strings.Fields(line)...); a.Err() != nil {
+		r.t.Fatalf("%s: %v", line, a.Err())
 	}
 }
 
@@ -111,13 +114,13 @@ func (r *rig) many(n int, f func(i int) call) {
 		for i := from; i < min(n, from+10_000); i++ {
 			calls = append(calls, f(i))
 		}
-		answers, err := r.client.ask(time.Minute, 0, calls...)
+		answers, err := r.client.Ask(time.Minute, 0, calls...)
 		if err != nil {
 			r.t.Fatal(err)
 		}
 		for i, a := range answers {
-			if a.err() != nil {
-				r.t.Fatalf("%v: %v", calls[i], a.err())
+			if a.Err() != nil {
+				r.t.Fatalf("%v: %v", calls[i], a.Err())
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/structures/types"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 const (
@@ -68,9 +70,9 @@ var sessionPrefixes = []struct{ prefix, note string }{
 
 // sampled is the sample, some seconds old at most.
 func (w *Window) sampled(f *figures) (*sample, error) {
-	return w.sample.get(w.now(), func() (*sample, error) {
-		s := &sample{Whole: true, Empty: f.keys() == 0}
-		databases := slices.SortedFunc(slices.Values(f.databases), func(a, b database) int { return cmp.Compare(b.Keys, a.Keys) })
+	return w.sample.Get(w.now(), func() (*sample, error) {
+		s := &sample{Whole: true, Empty: f.Keys() == 0}
+		databases := slices.SortedFunc(slices.Values(f.Databases), func(a, b database) int { return cmp.Compare(b.Keys, a.Keys) })
 		s.Whole = len(databases) <= sampleDatabases
 		var keys []sampledKey
 		for _, db := range databases[:min(len(databases), sampleDatabases)] {
@@ -83,7 +85,7 @@ func (w *Window) sampled(f *figures) (*sample, error) {
 		}
 		s.Looked = len(keys)
 		sizes := map[keyRef]float64{}
-		if f.number("vigil_cold_tables") == 0 {
+		if f.Number("vigil_cold_tables") == 0 {
 			s.Sized = true
 			sizes = w.sizes(keys)
 		}
@@ -101,19 +103,19 @@ func (w *Window) draw(db database) (keys []sampledKey, whole bool, err error) {
 		for _, t := range types.All() {
 			calls = append(calls, call{"SCAN", cursor, "COUNT", strconv.Itoa(sampleStep), "TYPE", t.Name})
 		}
-		answers, err := w.observer.ask(answerTime, db.Number, calls...)
+		answers, err := w.observer.Ask(answerTime, db.Number, calls...)
 		if err != nil {
 			return nil, false, err
 		}
 		for i, a := range answers {
-			if err := a.err(); err != nil {
+			if err := a.Err(); err != nil {
 				return nil, false, err
 			}
-			parts := a.list()
+			parts := a.List()
 			if len(parts) != 2 {
-				return nil, false, errAnswer
+				return nil, false, report.ErrLong
 			}
-			for _, key := range parts[1].list() {
+			for _, key := range parts[1].List() {
 				keys = append(keys, sampledKey{keyRef: keyRef{db.Number, key.String()}, kind: types.All()[i].Name})
 				size += len(key.Data)
 			}
@@ -146,12 +148,12 @@ func (w *Window) sizes(keys []sampledKey) map[keyRef]float64 {
 				asked = append(asked, k.keyRef)
 			}
 		}
-		answers, err := w.observer.ask(answerTime, db, calls...)
+		answers, err := w.observer.Ask(answerTime, db, calls...)
 		if err != nil {
 			return all
 		}
 		for i, a := range answers {
-			if a.err() == nil && a.Int() > 0 {
+			if a.Err() == nil && a.Int() > 0 {
 				all[asked[i]] = float64(a.Int())
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 const (
@@ -89,7 +91,7 @@ func (w *Window) schedulesPage(r *http.Request, p *page) error {
 		return nil
 	}
 	one, err := w.schedules.get(asked, w.now(), func() (*scheduleBody, error) { return w.schedule(asked) })
-	if errors.Is(err, errBusy) || errors.Is(err, errClosed) {
+	if errors.Is(err, report.ErrBusy) || errors.Is(err, errClosed) {
 		return err
 	}
 	if err != nil {
@@ -105,23 +107,23 @@ func (w *Window) schedulesPage(r *http.Request, p *page) error {
 
 // schedule describes one, without a walk over its nodes.
 func (w *Window) schedule(k keyRef) (*scheduleBody, error) {
-	answers, err := w.observer.ask(answerTime, k.DB, call{"SCHED.INFO", k.Key},
+	answers, err := w.observer.Ask(answerTime, k.DB, call{"SCHED.INFO", k.Key},
 		call{"SCHED.PEEK", k.Key, "COUNT", strconv.Itoa(comingShown), "WITHSTATS"},
 		call{"SCHED.NODES", k.Key, "0", "COUNT", strconv.Itoa(rateNodes)})
 	if err != nil {
 		return nil, err
 	}
-	if err := answers[0].err(); err != nil {
+	if err := answers[0].Err(); err != nil {
 		return nil, err
 	}
-	v := keyFigures{k, answers[0].pairs()}
+	v := keyFigures{k, answers[0].Pairs()}
 	b := &scheduleBody{Name: name(k.Key), Facts: scheduleFacts(v)}
 	var coming, some []string
-	for _, e := range answers[1].list() {
-		coming = append(coming, e.list()[0].String())
+	for _, e := range answers[1].List() {
+		coming = append(coming, e.List()[0].String())
 	}
-	if parts := answers[2].list(); len(parts) == 2 {
-		for _, e := range parts[1].list() {
+	if parts := answers[2].List(); len(parts) == 2 {
+		for _, e := range parts[1].List() {
 			some = append(some, e.String())
 		}
 	}
@@ -129,7 +131,7 @@ func (w *Window) schedule(k keyRef) (*scheduleBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.coming(answers[1].list(), nodes)
+	b.coming(answers[1].List(), nodes)
 	b.rates(some, nodes, v)
 	b.nodes = v.number("nodes")
 	return b, nil
@@ -164,13 +166,13 @@ func (w *Window) nodes(k keyRef, names []string) (map[string]keyFigures, error) 
 	for _, n := range names {
 		calls = append(calls, call{"SCHED.NODE", k.Key, n})
 	}
-	answers, err := w.observer.ask(answerTime, k.DB, calls...)
+	answers, err := w.observer.Ask(answerTime, k.DB, calls...)
 	if err != nil {
 		return nil, err
 	}
 	for i, a := range answers {
-		if a.err() == nil {
-			all[names[i]] = keyFigures{k, a.pairs()}
+		if a.Err() == nil {
+			all[names[i]] = keyFigures{k, a.Pairs()}
 		}
 	}
 	return all, nil
@@ -178,13 +180,13 @@ func (w *Window) nodes(k keyRef, names []string) (map[string]keyFigures, error) 
 
 func (b *scheduleBody) coming(list []answer, nodes map[string]keyFigures) {
 	for _, e := range list {
-		parts := e.list()
+		parts := e.List()
 		if len(parts) < 3 {
 			continue
 		}
 		v := nodes[parts[0].String()]
-		b.Coming = append(b.Coming, nodeRow{Name: name(parts[0].String()), Age: count(number(parts[1].String())),
-			Index: count(number(parts[2].String())), Estimate: count(v.number("estimate")), Probes: count(v.number("probes")), Items: count(v.number("items"))})
+		b.Coming = append(b.Coming, nodeRow{Name: name(parts[0].String()), Age: count(report.Number(parts[1].String())),
+			Index: count(report.Number(parts[2].String())), Estimate: count(v.number("estimate")), Probes: count(v.number("probes")), Items: count(v.number("items"))})
 	}
 }
 

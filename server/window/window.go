@@ -15,21 +15,25 @@ import (
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/transport"
+
+	"github.com/vigildb/vigil/server/internal/door"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 // Window serves a server's figures over HTTP. Its methods may be called from any
 // goroutine.
 type Window struct {
 	srv    *server.Server
+	inside door.Server // of srv
 	config *conf.Config
 	log    *slog.Logger
 	now    func() time.Time
 	http   *http.Server
 
-	observer  *observer // for calls that are quick
-	figures   cached[*figures]
-	snapshots cached[[]snapshot]
-	sample    cached[*sample]
+	source    *report.Source
+	observer  *observer // of source
+	sample    report.Cached[*sample]
 	discovery discovery
 	appraiser *appraiser
 	keys      *rested[keyQuestion, []keyFigures]
@@ -64,17 +68,14 @@ func Open(srv *server.Server, config *conf.Config, log *slog.Logger) (*Window, e
 	w.mu.Lock()
 	w.useLocked(sockets)
 	w.mu.Unlock()
-	srv.OnMoveHTTP(w.move)
+	w.inside.OnMoveHTTP(w.move)
 	return w, nil
 }
 
 func newWindow(srv *server.Server, config *conf.Config, log *slog.Logger) *Window {
-	w := &Window{srv: srv, config: config, log: log, now: time.Now, slots: make(chan struct{}, maxConns)}
-	names := renamed(config.Settings().Renames)
-	dial := func() (net.Conn, error) { return srv.DialObserver(clientName) }
-	w.observer = newObserver(dial, names)
-	w.figures.ttl, w.snapshots.ttl, w.sample.ttl = figuresAge, snapshotsAge, sampleAge
-	w.appraiser = newAppraiser(newObserver(dial, names))
+	w := &Window{srv: srv, inside: door.Of(srv), config: config, log: log, now: time.Now, slots: make(chan struct{}, maxConns)}
+	w.source = report.NewSource(srv, clientName, func() time.Time { return w.now() })
+	w.observer, w.appraiser, w.sample.TTL = w.source.Observer, newAppraiser(w.source.Observe()), sampleAge
 	w.keys, w.schedules, w.maps = newRested[keyQuestion, []keyFigures](), newRested[keyRef, *scheduleBody](), newRested[mapQuestion, *mapBody]()
 	w.http = w.newServer()
 	return w
@@ -104,7 +105,7 @@ func (w *Window) Close() error {
 	w.mu.Unlock()
 	err := w.http.Close()
 	w.appraiser.close()
-	w.observer.close()
+	w.observer.Close()
 	w.serving.Wait()
 	if err != nil && !errors.Is(err, net.ErrClosed) { // the sockets are closed twice
 		return fmt.Errorf("close the window: %w", err)
@@ -187,28 +188,4 @@ func (w *Window) move(old, new *conf.Settings) error {
 		w.useLocked(again)
 	}
 	return err
-}
-
-// cached is a value that is refreshed when it is older than ttl. Requests that
-// come meanwhile wait for the one that refreshes it.
-type cached[T any] struct {
-	ttl time.Duration
-
-	mu    sync.Mutex
-	at    time.Time // guarded by mu
-	value T         // guarded by mu
-}
-
-// get returns the value, gathered by load if need be. An error is not kept.
-func (c *cached[T]) get(now time.Time, load func() (T, error)) (T, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if age := now.Sub(c.at); !c.at.IsZero() && age >= 0 && age < c.ttl {
-		return c.value, nil
-	}
-	value, err := load()
-	if err == nil {
-		c.value, c.at = value, now
-	}
-	return value, err
 }

@@ -27,8 +27,8 @@ func TestConfigSetMovesTheWindow(t *testing.T) {
 	defer taken.Close()
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
 	a := r.do("CONFIG", "SET", "http-port", port)
-	if a.err() == nil || !strings.Contains(a.err().Error(), "argument 'http-port'") || !strings.Contains(a.err().Error(), "in use") {
-		t.Errorf("CONFIG SET of a taken port: got %v", a.err())
+	if a.Err() == nil || !strings.Contains(a.Err().Error(), "argument 'http-port'") || !strings.Contains(a.Err().Error(), "in use") {
+		t.Errorf("CONFIG SET of a taken port: got %v", a.Err())
 	}
 	if got := r.w.Addrs()[0].String(); got != first {
 		t.Errorf("after a refusal the window is at %s, want %s", got, first)
@@ -36,7 +36,7 @@ func TestConfigSetMovesTheWindow(t *testing.T) {
 	if status, _ := overSocket(t, "http://"+first+"/healthz"); status != http.StatusOK {
 		t.Errorf("after a refusal: status %d", status)
 	}
-	if got := r.do("CONFIG", "GET", "http-port").list()[1].String(); got != "auto" {
+	if got := r.do("CONFIG", "GET", "http-port").List()[1].String(); got != "auto" {
 		t.Errorf("CONFIG GET http-port: got %s, want auto", got)
 	}
 	taken.Close()
@@ -48,7 +48,7 @@ func TestConfigSetMovesTheWindow(t *testing.T) {
 	if status, _ := overSocket(t, "http://127.0.0.2:"+port+"/metrics"); status != http.StatusOK {
 		t.Errorf("at another address: status %d", status)
 	}
-	if a := r.do("CONFIG", "SET", "http-bind", ""); a.err() == nil {
+	if a := r.do("CONFIG", "SET", "http-bind", ""); a.Err() == nil {
 		t.Error("a port without an address was accepted")
 	}
 	r.must("CONFIG SET http-port 0")
@@ -84,8 +84,8 @@ func TestALostConnectionIsOpenedAnew(t *testing.T) {
 
 func TestDatabasesAreSelectedOnceMore(t *testing.T) {
 	r := newRig(t)
-	answers, err := r.client.ask(answerTime, 3, call{"SCHED.CREATE", "third", "SEED", "1"}, call{"SET", "k", "v"})
-	if err != nil || answers[0].err() != nil {
+	answers, err := r.client.Ask(answerTime, 3, call{"SCHED.CREATE", "third", "SEED", "1"}, call{"SET", "k", "v"})
+	if err != nil || answers[0].Err() != nil {
 		t.Fatal(answers, err)
 	}
 	r.must("SCHED.CREATE zero SEED 1")

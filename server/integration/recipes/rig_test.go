@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"context"
 	"errors"
 	"net"
 	"sync"
@@ -70,7 +71,7 @@ func start(t *testing.T, directives ...string) (*redis.Client, *testClock) {
 		t.Fatal(err)
 	}
 	clock := &testClock{now: time.Date(2026, 3, 14, 15, 20, 0, 0, time.UTC), timers: map[*timer]bool{}}
-	srv, err := server.Open(server.Options{InMemory: true, Seed: 1, Clock: clock, Config: config})
+	srv, err := server.Open(context.Background(), server.Options{InMemory: true, Seed: 1, Clock: clock, Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func start(t *testing.T, directives ...string) (*redis.Client, *testClock) {
 	rdb := redis.NewClient(&redis.Options{Addr: l.Addr().String(), MaxRetries: -1})
 	t.Cleanup(func() {
 		rdb.Close()
-		if err := srv.Close(); err != nil {
+		if err := srv.Close(context.Background()); err != nil {
 			t.Errorf("close: %v", err)
 		}
 		if err := <-served; !errors.Is(err, server.ErrClosed) {

@@ -94,7 +94,7 @@ func (n *node) start() {
 	}
 	l.srv, n.life = srv, l
 	n.w.tasks.Go(func() { // ends when the server does
-		if err := srv.Load(); err != nil && !l.over() {
+		if err := srv.Load(context.Background()); err != nil && !l.over() {
 			n.w.violate("%s does not load: %v", n.host, err)
 		}
 	})
@@ -135,9 +135,8 @@ func (n *node) open(l *life, disk *disktest.Disk, boot byte) (membership.Member,
 	if err != nil {
 		return place, nil, err
 	}
-	options := server.Options{Config: config, Dir: "data", Log: log, Store: func(o *persistence.Options) {
-		o.FS, o.Boot = disk, [16]byte{1, boot}
-	}}
+	options := server.Options{Config: config, Dir: "data", Log: log}
+	options.Store = func(o *persistence.Options) { o.FS, o.Boot = disk, [16]byte{1, boot} }
 	place.Join(&options)
 	srv, err := server.Start(options)
 	return place, srv, err
@@ -181,7 +180,7 @@ func (n *node) kill(r *rand.Rand, power bool) {
 	}
 	n.disk = n.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: left, RNG: r})
 	n.mu.Unlock()
-	n.w.tasks.Go(func() { l.srv.Close() }) // its goroutines, which nobody hears
+	n.w.tasks.Go(func() { l.srv.Close(context.Background()) }) // its goroutines, which nobody hears
 }
 
 // stop is SIGTERM: the server ends in order.
@@ -192,7 +191,7 @@ func (n *node) stop() {
 	if l == nil {
 		return
 	}
-	err := l.srv.Close()
+	err := l.srv.Close(context.Background())
 	if n.end() == l && err != nil {
 		n.w.violate("%s does not end in order: %v", n.host, err)
 	}

@@ -2,6 +2,7 @@
 package rig
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -40,13 +41,13 @@ func Start(t testing.TB, opts server.Options) *Server {
 func (s *Server) Restart(t testing.TB, opts server.Options) {
 	t.Helper()
 	opts.InMemory = true
-	srv, err := server.Open(opts)
+	srv, err := server.Open(context.Background(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("unix", s.Addr)
 	if err != nil {
-		srv.Close()
+		srv.Close(context.Background())
 		t.Fatal(err)
 	}
 	s.srv, s.served = srv, make(chan error, 1)
@@ -59,7 +60,7 @@ func (s *Server) Stop(t testing.TB) {
 	if s.srv == nil {
 		return
 	}
-	if err := s.srv.Close(); err != nil {
+	if err := s.srv.Close(context.Background()); err != nil {
 		t.Errorf("close: %v", err)
 	}
 	if err := <-s.served; !errors.Is(err, server.ErrClosed) {

@@ -1,4 +1,4 @@
-package window
+package report
 
 import (
 	"errors"
@@ -6,38 +6,38 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/tidwall/redcon"
-
-	"github.com/vigildb/vigil/server/conf"
 )
 
 const (
-	// answerTime is how long the server may take to reply to a quick command.
-	answerTime = 2 * time.Second
+	// AnswerTime is how long the server may take to reply to a quick command.
+	AnswerTime = 2 * time.Second
 	// maxAnswer bounds the replies to one batch of calls.
 	maxAnswer = 16 << 20
 )
 
-// errAnswer is returned when replies are longer than maxAnswer: there are keys of
+// ErrLong is returned when replies are longer than maxAnswer: there are keys of
 // megabytes.
-var errAnswer = errors.New("the reply is too long to be shown")
+var ErrLong = errors.New("the reply is too long to be shown")
 
-// errBusy is returned for a moment after a reply was late, so that waiting
+// ErrBusy is returned for a moment after a reply was late, so that waiting
 // requests do not all wait for the same timeout in turn.
-var errBusy = errors.New("the server did not reply in time; try again")
+var ErrBusy = errors.New("the server did not reply in time; try again")
+
+// errClosed is returned after Close.
+var errClosed = errors.New("closed")
 
 // busyTime is that moment.
 const busyTime = time.Second
 
-// observer is a connection to the server, which is opened when it is first used.
+// Observer is a connection to the server, which is opened when it is first used.
 // Requests take turns.
-type observer struct {
+type Observer struct {
 	dial  func() (net.Conn, error)
-	names map[string]string // what rename-command made of a name
+	Names map[string]string // what rename-command made of a name
 
 	mu   sync.Mutex // held during a request
 	nc   net.Conn   // nil: not connected; guarded by mu
@@ -49,71 +49,63 @@ type observer struct {
 	closed bool     // guarded by ending
 }
 
-func newObserver(dial func() (net.Conn, error), names map[string]string) *observer {
-	return &observer{dial: dial, names: names}
+// NewObserver makes an observer that connects by dial. names are what rename-command made of names.
+func NewObserver(dial func() (net.Conn, error), names map[string]string) *Observer {
+	return &Observer{dial: dial, Names: names}
 }
 
-// renamed are the names that rename-command took away, and what they became.
-func renamed(list []conf.Rename) map[string]string {
-	names := map[string]string{}
-	for _, r := range list {
-		names[strings.ToUpper(r.From)] = r.To
-	}
-	return names
-}
+// Call is a command with its arguments.
+type Call []string
 
-// call is a command with its arguments.
-type call []string
+// Answer is the reply to a call.
+type Answer struct{ redcon.RESP }
 
-// answer is the reply to a call.
-type answer struct{ redcon.RESP }
-
-// err is the error that the server replied, nil if there is none.
-func (a answer) err() error {
+// Err is the error that the server replied, nil if there is none.
+func (a Answer) Err() error {
 	if a.Type != redcon.Error {
 		return nil
 	}
 	return errors.New(string(a.Data))
 }
 
-// list are the elements of an array; nil of anything else.
-func (a answer) list() []answer {
+// List are the elements of an array; nil of anything else.
+func (a Answer) List() []Answer {
 	if a.Type != redcon.Array {
 		return nil
 	}
-	var all []answer
+	var all []Answer
 	a.ForEach(func(r redcon.RESP) bool {
-		all = append(all, answer{r})
+		all = append(all, Answer{r})
 		return true
 	})
 	return all
 }
 
-// pairs reads an array of names and values.
-func (a answer) pairs() map[string]answer {
-	all, m := a.list(), map[string]answer{}
+// Pairs reads an array of names and values.
+func (a Answer) Pairs() map[string]Answer {
+	all, m := a.List(), map[string]Answer{}
 	for i := 0; i+1 < len(all); i += 2 {
 		m[all[i].String()] = all[i+1]
 	}
 	return m
 }
 
-// ask sends calls to a database and returns a reply for each. A connection that
+// Ask sends calls to a database and returns a reply for each. A connection that
 // was lost between requests (CLIENT KILL, timeout) is reopened, once.
-func (o *observer) ask(patience time.Duration, db int, calls ...call) ([]answer, error) {
+func (o *Observer) Ask(patience time.Duration, db int, calls ...Call) ([]Answer, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if time.Since(o.busy) < busyTime {
-		return nil, errBusy
+		return nil, ErrBusy
 	}
 	fresh := o.nc == nil
 	answers, err := o.tryLocked(patience, db, calls)
-	if err != nil && !fresh && !errors.Is(err, errAnswer) && !isTimeout(err) {
+	if err != nil && !fresh && !errors.Is(err, ErrLong) && !isTimeout(err) {
 		answers, err = o.tryLocked(patience, db, calls)
 	}
 	if isTimeout(err) {
 		o.busy = time.Now()
-		err = errBusy
+		err = ErrBusy
 	}
 	return answers, err
 }
@@ -123,7 +115,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-func (o *observer) tryLocked(patience time.Duration, db int, calls []call) (answers []answer, err error) {
+func (o *Observer) tryLocked(patience time.Duration, db int, calls []Call) (answers []Answer, err error) {
 	defer func() {
 		if err != nil {
 			o.hangUpLocked()
@@ -137,7 +129,7 @@ func (o *observer) tryLocked(patience time.Duration, db int, calls []call) (answ
 	var out []byte
 	skip := 0
 	if o.db != db {
-		out, skip = o.appendCall(out, call{"SELECT", strconv.Itoa(db)}), 1
+		out, skip = o.appendCall(out, Call{"SELECT", strconv.Itoa(db)}), 1
 	}
 	for _, c := range calls {
 		out = o.appendCall(out, c)
@@ -152,7 +144,7 @@ func (o *observer) tryLocked(patience time.Duration, db int, calls []call) (answ
 		return nil, err
 	}
 	if skip == 1 {
-		if err := answers[0].err(); err != nil {
+		if err := answers[0].Err(); err != nil {
 			return nil, fmt.Errorf("select database %d: %w", db, err)
 		}
 	}
@@ -162,10 +154,10 @@ func (o *observer) tryLocked(patience time.Duration, db int, calls []call) (answ
 
 // appendCall writes a call under the name that the command has now. One that was
 // renamed is unknown, as to any client.
-func (o *observer) appendCall(out []byte, c call) []byte {
+func (o *Observer) appendCall(out []byte, c Call) []byte {
 	out = redcon.AppendArray(out, len(c))
 	for i, arg := range c {
-		if name, ok := o.names[arg]; ok && i == 0 {
+		if name, ok := o.Names[arg]; ok && i == 0 {
 			if name == "" {
 				name = arg
 			}
@@ -177,18 +169,18 @@ func (o *observer) appendCall(out []byte, c call) []byte {
 }
 
 // readLocked reads n replies. They share one buffer, which is theirs for good.
-func (o *observer) readLocked(n int) ([]answer, error) {
+func (o *Observer) readLocked(n int) ([]Answer, error) {
 	buf := make([]byte, 0, 16<<10)
-	answers := make([]answer, 0, n)
+	answers := make([]Answer, 0, n)
 	for start := 0; len(answers) < n; {
 		size, r := redcon.ReadNextRESP(buf[start:])
 		if size > 0 {
-			answers = append(answers, answer{r})
+			answers = append(answers, Answer{r})
 			start += size
 			continue
 		}
 		if len(buf) >= maxAnswer {
-			return nil, errAnswer
+			return nil, ErrLong
 		}
 		if len(buf) == cap(buf) {
 			buf = append(buf, make([]byte, len(buf))...)[:len(buf)]
@@ -205,7 +197,7 @@ func (o *observer) readLocked(n int) ([]answer, error) {
 	return answers, nil
 }
 
-func (o *observer) connectLocked() error {
+func (o *Observer) connectLocked() error {
 	o.ending.Lock()
 	defer o.ending.Unlock()
 	if o.closed {
@@ -219,15 +211,15 @@ func (o *observer) connectLocked() error {
 	return nil
 }
 
-func (o *observer) hangUpLocked() {
+func (o *Observer) hangUpLocked() {
 	if o.nc != nil {
 		o.nc.Close()
 		o.nc = nil
 	}
 }
 
-// close ends the connection for good, and with it what is being asked.
-func (o *observer) close() {
+// Close ends the connection for good, and with it what is being asked.
+func (o *Observer) Close() {
 	o.ending.Lock()
 	defer o.ending.Unlock()
 	o.closed = true

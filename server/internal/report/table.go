@@ -1,4 +1,4 @@
-package window
+package report
 
 // infoMetric is a field of INFO as a metric.
 type infoMetric struct {

@@ -1,0 +1,147 @@
+package group
+
+import (
+	"context"
+	"time"
+
+	"github.com/vigildb/vigil/commands/cluster"
+	"github.com/vigildb/vigil/commands/members"
+	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/server/transport"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// Group is the machines that hold the same data as a server, with itself: one leads,
+// and takes changes, the others follow. Its methods may be called by any goroutine.
+type Group interface {
+	Engine
+	Leadership
+	Channels
+	Sharding
+	Administration
+}
+
+// Administration is what an administrator changes of a group.
+type Administration interface {
+	members.Changes
+	members.Upgrader
+}
+
+// Engine brings the members of a group to agree.
+type Engine interface {
+	// Replicator is what the store proposes its changes to.
+	Replicator() member.Replicator
+	// ServeBy has event loops serve connections of other members. It is called before Start, and the loops
+	// end after Close.
+	ServeBy(loops *transport.Loops)
+	// Start takes part from now on. The store is loaded. The functions of the role are
+	// called when this member is about to lead, when it has ceased to, and when it has left
+	// its group for another one, with an empty store.
+	Start(store *member.Member, lazy bool, lead, follow, leave func()) error
+	Succession
+	// Close ends the part of this member, and what waits for its leadership. The store is
+	// closed later.
+	Close() error
+}
+
+// Succession is a change of the leader that is asked for.
+type Succession interface {
+	// HandOver has another member lead, if this one does.
+	HandOver()
+	// TakeOver asks the leader to hand over to this member. It waits for nothing.
+	TakeOver()
+	// OnSettle has settle called before this member, which leads, hands its leadership over, and what that returns when another one
+	// leads or none has in an election timeout. It is called before Start.
+	OnSettle(settle func() (resume func()))
+}
+
+// Leadership is what replies depend on.
+type Leadership interface {
+	// Held reports whether this member leads and no other one can: replies may leave.
+	Held() bool
+	// WaitHeld waits until Held. It returns an error when this member does not lead.
+	WaitHeld() error
+	// Fresh reports whether a follower has heard its leader, so that it may be read.
+	// patient asks for the limit of clients that accept old data.
+	Fresh(patient bool) bool
+	// Gone reports whether this server has left the group, and is of no use any more.
+	Gone() bool
+	// OnAcknowledged has f called when other members have more of what this one leads than they had when
+	// Membership was called last. f waits for nothing. It is called before Start.
+	OnAcknowledged(f func())
+}
+
+// Channels carries messages of channels between the members.
+type Channels interface {
+	// Publish gives a message to the other members, at most once to each and in the order of
+	// the calls, and with wide to those of the other groups. It waits for nothing, and copies the bytes.
+	Publish(kind byte, channel, message []byte, wide bool)
+	// OnPublished has f called with the messages of the others. It is called before Start.
+	OnPublished(f func(kind byte, channel, message []byte))
+	// OnShardChannels has f called with the slots whose shard channels are those of the group, at first and when they
+	// change: its slots, and those that were given away while nobody has them. f waits for nothing, and does
+	// not change them. It is called before Shard says so, and OnShardChannels before Start.
+	OnShardChannels(f func(of *slots.Set))
+	// Published counts the messages given to other members, those that were lost, and those
+	// that came.
+	Published() (sent, dropped, received uint64)
+}
+
+// Sharding is how slots are divided among several groups.
+type Sharding interface {
+	// Shard returns the slots of the group, which are not changed any more; nil for all. covered says that all
+	// slots of the cluster can be used.
+	Shard() (own *slots.Set, covered bool)
+	Forming
+	Departures
+	Arrivals
+	Neighbours
+}
+
+// Forming changes which servers and slots are of which group.
+type Forming interface {
+	cluster.Changes
+	cluster.Membership
+}
+
+// Neighbours are the other servers of the cluster, of this group and others.
+type Neighbours interface {
+	// AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15
+	// seconds.
+	AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error)
+	// OnAsked has f called with what other servers ask this one. It is called before Start.
+	OnAsked(f func(ctx context.Context, request []byte) (reply []byte))
+	// HoldStill has no move of slots from or to the group begin for a while. It returns which slots the group has and the entry
+	// of its log that says so, if none is on its way: whoever sees the same two twice knows that none was in between. It is
+	// for leaders, and waits until it is known that there is no other.
+	HoldStill(d time.Duration) (index uint64, own *slots.Set, err error)
+}
+
+// Departures takes slots with their keys to other groups. ADR 0071.
+type Departures interface {
+	// BeginMove has the group that clients know by an ID expect the keys of slots, which this server's group has.
+	BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error)
+	// SendKeys has the other group take keys, and returns when they are in its log. It is called once for each
+	// piece; after an error the attempt is of no use any more.
+	SendKeys(ctx context.Context, attempt uint64, keys []byte) error
+	// GiveSlots gives the slots away, whose keys have all been sent and do not change any more. If it has not been
+	// decided whose they are, keys must not change until this leadership ends.
+	GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error)
+	// EndMove ends an attempt, which changes nothing unless GiveSlots did.
+	EndMove(attempt uint64)
+	// OrderMove has another group move slots to a third one, or to this server's. Clients know both by their IDs.
+	OrderMove(ctx context.Context, from, to string, of *slots.Set) error
+}
+
+// Arrivals takes slots with their keys from other groups.
+type Arrivals interface {
+	// OnMoves has functions called. take takes keys in, as SendKeys has sent them, while expected says so under their
+	// locks, and returns when they are committed; remove removes all keys of some slots while allowed says so under
+	// their locks; order has slots of this group moved to the one with an ID. It is called before Start.
+	OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
+		order func(to string, of *slots.Set) error)
+	// Passing returns the slots that other groups have given to this server's, which has not taken them yet; those
+	// whose keys may come or have come; and those that it has given away, whose keys may still be here. All are
+	// nil in the usual case.
+	Passing() (arriving, expected, left *slots.Set)
+}
