@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/audit"
 	"github.com/vigildb/vigil/server/conf"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	// Log receives the server's log; nil discards it. The directive loglevel
 	// sets the minimum level.
 	Log *slog.Logger
+	// Audit gets what administrators do, and wrong passwords; nil: nobody does. Its owner closes it after the server.
+	Audit *audit.Log
 	// Store changes the options of the store before it is opened; nil leaves
 	// them. Tests use it to inject file systems that fail.
 	Store func(*persistence.Options)

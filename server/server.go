@@ -39,6 +39,7 @@ type Server struct {
 	watcher   *acl.User // of observers
 	shared    sharedTexts
 	refusals  acl.Log
+	audits    audits
 	memory    clientMemory
 	broker    broker
 	herald    herald
@@ -132,6 +133,7 @@ func Start(o Options) (*Server, error) {
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.loading.Store(true)
 	srv.stats.open(table, func(text string) { srv.logf(LogWarning, "%s", text) })
+	srv.audits.open(o.Audit, table)
 	srv.scripts.open(o.Clock)
 	srv.tracking.seed = maphash.MakeSeed()
 	srv.configure()
