@@ -76,6 +76,7 @@ const rooms = `
 	persistence/tail:
 	persistence/wal:        persistence/fence persistence/format structures
 	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
+	server/activation:
 	server/audit:
 	server/certs:
 	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots

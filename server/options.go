@@ -35,6 +35,8 @@ type Options struct {
 	Log *slog.Logger
 	// Audit gets what administrators do, and wrong passwords; nil: nobody does. Its owner closes it after the server.
 	Audit *audit.Log
+	// Inherited are sockets that somebody else opened, and keeps: they take the place of those that the configuration names for clients.
+	Inherited []Inherited
 	// Store changes the options of the store before it is opened; nil leaves
 	// them. Tests use it to inject file systems that fail.
 	Store func(*persistence.Options)
