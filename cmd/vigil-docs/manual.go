@@ -26,7 +26,7 @@ var options = [...]struct{ name, doc string }{
 var signalTexts = [...]struct{ name, doc string }{
 	{"SIGTERM, SIGINT", "Shut the server down after writing everything acknowledged. A second SIGTERM has no effect."},
 	{"SIGINT during the shutdown", "Ends the process at once. It loses what a crash would lose."},
-	{"SIGHUP", "Opens the file of logfile again, for programs that rotate it, and reads the certificates of TLS again, which new connections use. If a file cannot be opened or used, the log says why and nothing changes."},
+	{"SIGHUP", "Opens the files of logfile and audit-log-file again, for programs that rotate them, and reads the certificates of TLS again, which new connections use. If a file cannot be opened or used, the log says why and nothing changes."},
 	{"SIGPIPE, SIGUSR1, SIGUSR2, SIGXFSZ", "Are ignored."},
 }
 
