@@ -42,6 +42,7 @@ help:
 	    for (i = 1; i < n; i += 2) printf("%s%s\n%s", (i > 1 ? "\n" : ""), k[i + 1], all[k[i]]) }' $(MAKEFILE_LIST)
 
 run: ## use: the server on port 6379 (PORT=), with its data in ./data, until Ctrl-C. The first time builds it: two minutes on two cores, later seconds
+	@echo 'The server is built, the first time for some minutes, and runs until Ctrl-C. Then: redis-cli -p $(PORT)'
 	@mkdir -p data
 	$(BUILD) -o $(BIN)/ ./cmd/vigil-server
 	$(BIN)/vigil-server --port $(PORT) --dir data
@@ -58,10 +59,12 @@ demo: ## use: the session store as a shop in the browser, on DEMO_PORT (8080), d
 
 # What make lint vets is not vetted again when the tests are built.
 test: ## use: all tests, those of the modules with real clients included: ten to fifteen minutes on two cores. One package: go test ./server
+	@echo 'All tests, of the root and of the modules: ten to fifteen minutes on two cores. One package: go test ./server'
 	$(call each,$(GO) test -vet=off -timeout 20m ./...)
 	$(MAKE) -s mutants
 
 deb: ## use: Debian packages with units, configuration and documents in dist/, of DEB_ARCHES (amd64,arm64): some five minutes for both
+	@echo 'Debian packages of $(DEB_ARCHES) go to $(DIST)/, after some minutes: everything is built anew, so that the same commit makes the same bytes.'
 	$(GO) run ./cmd/vigil-dist -pgo $(PGO) -out $(DIST) -deb $(DEB_ARCHES)
 
 build: ## use: all programs in bin/: vigil-server, vigil-session, vigil-sim and the tools beside them

@@ -232,6 +232,9 @@ func checkSet(t *testing.T, in *installed, name string, set *appsv1.StatefulSet,
 			t.Errorf("%s selects pods of %s", name, other.Name)
 		}
 	}
+	if (set.Spec.MinReadySeconds >= 5) != (pods > 1) {
+		t.Errorf("%s: a rollout goes on after %d s", name, set.Spec.MinReadySeconds)
+	}
 	if c.StartupProbe == nil || c.LivenessProbe.TCPSocket == nil || c.ReadinessProbe.Exec == nil || c.Resources.Limits.Memory().IsZero() {
 		t.Errorf("%s lacks a probe, or a limit", name)
 	}
