@@ -32,196 +32,206 @@ JOIN_BYTES ?= 1073741824
 JOIN_MEMBERS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis conformance-newest differences crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis conformance-newest differences crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures web docs dist deb chart packages check clean
 
-help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+# A target is shown with those of its kind, the word behind ##, in the order in which they stand in this file.
+help:
+	@awk -F': ## ' '/^[a-z-]+: ## / { kind = $$2; sub(/: .*/, "", kind); text = $$2; sub(/^[a-z]+: /, "", text); \
+	    line = sprintf("  %-18s %s\n", $$1, text); all[kind] = all[kind] line } \
+	  END { n = split("use:To use it:tests:To test it:faults:To try to break it:figures:To measure it:make:To make files", k, ":"); \
+	    for (i = 1; i < n; i += 2) printf("%s%s\n%s", (i > 1 ? "\n" : ""), k[i + 1], all[k[i]]) }' $(MAKEFILE_LIST)
 
-build: ## build bin/vigil-server, bin/vigil-session, bin/vigil-sim and the tools beside them
-	$(BUILD) -o $(BIN)/ ./cmd/...
-	cd cmd/vigil-sim && $(BUILD) -o ../../$(BIN)/ .
-	cd cmd/vigil-session && $(BUILD) -o ../../$(BIN)/ .
-
-run: ## build and run the server (PORT=6379, data in ./data)
+run: ## use: the server on port 6379 (PORT=), with its data in ./data, until Ctrl-C. The first time builds it: two minutes on two cores, later seconds
+	@echo 'The server is built, the first time for some minutes, and runs until Ctrl-C. Then: redis-cli -p $(PORT)'
 	@mkdir -p data
 	$(BUILD) -o $(BIN)/ ./cmd/vigil-server
 	$(BIN)/vigil-server --port $(PORT) --dir data
 
-group: ## build and run three servers with the same data on GROUP_PORT (7001) and the next two ports; VIEW=cluster for clients of Redis Cluster, with GROUPS=3 as three masters
+group: ## use: build and run three servers with the same data on GROUP_PORT (7001) and the next two ports; VIEW=cluster for clients of Redis Cluster, with GROUPS=3 as three masters
 	@$(BUILD) -o $(BIN)/ ./cmd/vigil-server
 	@bash .ci/group $(BIN)/vigil-server $(GROUP_PORT) data "$(VIEW)" "$(GROUPS)"
 
-demo: ## the session store as a shop in the browser, on DEMO_PORT (8080), data in ./data/demo
+demo: ## use: the session store as a shop in the browser, on DEMO_PORT (8080), data in ./data/demo
 	@$(BUILD) -o $(BIN)/ ./cmd/vigil-server
 	@cd cmd/vigil-session && $(BUILD) -o ../../$(BIN)/ .
 	@cd examples/shop && $(BUILD) -o ../../$(BIN)/ . ./demo
 	@$(BIN)/demo -port $(DEMO_PORT) -dir data/demo
 
 # What make lint vets is not vetted again when the tests are built.
-test: ## all tests, those of the modules with real clients included
+test: ## use: all tests, those of the modules with real clients included: ten to fifteen minutes on two cores. One package: go test ./server
+	@echo 'All tests, of the root and of the modules: ten to fifteen minutes on two cores. One package: go test ./server'
 	$(call each,$(GO) test -vet=off -timeout 20m ./...)
 	$(MAKE) -s mutants
 
-race: ## the tests of all packages with goroutines under the race detector, but for those that start the server as a program, which has none
+deb: ## use: Debian packages with units, configuration and documents in dist/, of DEB_ARCHES (amd64,arm64): some five minutes for both
+	@echo 'Debian packages of $(DEB_ARCHES) go to $(DIST)/, after some minutes: everything is built anew, so that the same commit makes the same bytes.'
+	$(GO) run ./cmd/vigil-dist -pgo $(PGO) -out $(DIST) -deb $(DEB_ARCHES)
+
+build: ## use: all programs in bin/: vigil-server, vigil-session, vigil-sim and the tools beside them
+	$(BUILD) -o $(BIN)/ ./cmd/...
+	cd cmd/vigil-sim && $(BUILD) -o ../../$(BIN)/ .
+	cd cmd/vigil-session && $(BUILD) -o ../../$(BIN)/ .
+
+race: ## tests: the tests of all packages with goroutines under the race detector, but for those that start the server as a program, which has none
 	$(call each,of=$$(sh $(CURDIR)/.ci/concurrent); test -z "$$of" || CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 40m $$of)
 	CGO_ENABLED=1 $(GO) test -race -vet=off ./scheduler -run Shared
 
-browser: ## the shop and the window in a browser: headless Chromium, which is installed on Debian
+browser: ## tests: the shop and the window in a browser: headless Chromium, which is installed on Debian
 	bash .ci/browser
 
-screenshots: ## draw docs/images with the same browser
+screenshots: ## make: draw docs/images with the same browser
 	@mkdir -p docs/images
 	bash .ci/browser -run Screenshots -screenshots $(CURDIR)/docs/images
 
-sim: ## simulate the whole server with SEEDS (5000) seeds from SEED (0) on
+sim: ## faults: simulate the whole server with SEEDS (5000) seeds from SEED (0) on
 	cd server/sim && $(GO) test . -run KeepsItsPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
-sim-group: ## simulate groups whose members fail, come and go with SEEDS (5000) seeds from SEED (0) on
+sim-group: ## faults: simulate groups whose members fail, come and go with SEEDS (5000) seeds from SEED (0) on
 	$(GO) test ./server/cluster -run Linearizable -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
-sim-clusters: ## simulate clusters of several groups whose slots move while everything fails, with SEEDS (5000) seeds from SEED (0) on
+sim-clusters: ## faults: simulate clusters of several groups whose slots move while everything fails, with SEEDS (5000) seeds from SEED (0) on
 	cd server/sim && $(GO) test ./clusters -run KeepTheirPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
-mutants: ## plant bugs, and see the simulations find them
+mutants: ## faults: plant bugs, and see the simulations find them
 	cd server/sim && $(GO) test ./... -tags mutants -run Planted
 	$(GO) test ./persistence ./server/cluster -tags mutants -run Planted
 
-stress: ## tests of PKGS (all) COUNT (20) times each with 1, 2 and 8 processors beside a busy one
+stress: ## faults: tests of PKGS (all) COUNT (20) times each with 1, 2 and 8 processors beside a busy one
 	bash .ci/stress $(COUNT) $(PKGS)
 
-lint: ## gofmt, vet, staticcheck
+lint: ## tests: gofmt, vet, staticcheck
 	@bad=$$(find . -path ./.ci/clients/build -prune -o -name '*.go' -print | xargs gofmt -l); \
 	test -z "$$bad" || { echo "$$bad"; echo 'run gofmt -w on these'; exit 1; }
 	$(call each,$(GO) vet ./...; $(TOOLS) staticcheck ./...)
 
-fuzz: ## every fuzz target for FUZZTIME (10s) each
+fuzz: ## faults: every fuzz target for FUZZTIME (10s) each
 	@for m in . $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
 	  done; done) || exit 1; done
 
-faults: ## fail every operation of a store's life on the disk, one after the other (half an hour)
+faults: ## faults: fail every operation of a store's life on the disk, one after the other (half an hour)
 	VIGIL_FAULTS=1 $(GO) test ./persistence -run DiskFaults -v -timeout 4h
 	$(GO) test ./server -run CallThatCannotRead -everyread -v -timeout 1h
 
-crash: ## kill -9 and power losses, ROUNDS (1000) of each for each appendfsync (half an hour)
+crash: ## faults: kill -9 and power losses, ROUNDS (1000) of each for each appendfsync (half an hour)
 	$(MAKE) -s build
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -rounds $(ROUNDS)
 	VIGIL_POWER=$(ROUNDS) $(GO) test ./persistence -run PowerLoss -v -count=1 -timeout 2h
 
-crash-group: ## kill -9 of the leader of three servers, KILLS (100) times for each appendfsync; OLD=path begins with servers of an older version, and upgrades amid that; ORDERLY=1 sends SIGTERM, FAILOVER=1 has them hand over, WHOLE=1 kills all three at once
+crash-group: ## faults: kill -9 of the leader of three servers, KILLS (100) times for each appendfsync; OLD=path begins with servers of an older version, and upgrades amid that; ORDERLY=1 sends SIGTERM, FAILOVER=1 has them hand over, WHOLE=1 kills all three at once
 	$(MAKE) -s build
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -group $(KILLS) $(if $(OLD),-old $(OLD)) $(if $(ORDERLY),-orderly) $(if $(FAILOVER),-failover) $(if $(WHOLE),-whole)
 
-crash-cluster: ## kill -9 of KILLS (100) servers of a cluster of three groups of three for each appendfsync, and of one of three pairs, while slots move and replicas take over
+crash-cluster: ## faults: kill -9 of KILLS (100) servers of a cluster of three groups of three for each appendfsync, and of one of three pairs, while slots move and replicas take over
 	$(MAKE) -s build
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -cluster $(KILLS)
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -cluster $(KILLS) -replicas 1
 
-conformance: ## the command transcripts against vigil
+conformance: ## tests: the command transcripts against vigil
 	$(GO) test ./server -run Conformance -v -count=1
 
-conformance-redis: ## the same transcripts against a real redis-server on loopback, and redis-cli --cluster
+conformance-redis: ## tests: the same transcripts against a real redis-server on loopback, and redis-cli --cluster
 	bash .ci/conformance-redis
 
-conformance-newest: ## the same transcripts against the newest Redis and Valkey of Debian, and what differs (five minutes; apt-get as root)
+conformance-newest: ## tests: the same transcripts against the newest Redis and Valkey of Debian, and what differs (five minutes; apt-get as root)
 	bash .ci/conformance-newest
 
-differences: ## what COMMAND, COMMAND DOCS, CONFIG GET, INFO, CLIENT LIST and ACL CAT have in other ways than Redis and Valkey, and why; REDIS=path and VALKEY=path of servers, else the newest of Debian (apt-get as root)
+differences: ## tests: what COMMAND, COMMAND DOCS, CONFIG GET, INFO, CLIENT LIST and ACL CAT have in other ways than Redis and Valkey, and why; REDIS=path and VALKEY=path of servers, else the newest of Debian (apt-get as root)
 	$(BUILD) -o $(BIN)/ ./cmd/vigil-server ./cmd/vigil-differences
 	@REDIS="$(REDIS)" VALKEY="$(VALKEY)" bash .ci/differences $(BIN)
 
-bench: ## benchmarks of every package, and the table of placement strategies
+bench: ## figures: benchmarks of every package, and the table of placement strategies
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	cd placement/bench && $(GO) run .
 
-placement-table: ## compare placement with its peers and write the tables into docs/placement.md
+placement-table: ## figures: compare placement with its peers and write the tables into docs/placement.md
 	cd placement/bench && $(GO) run . -into ../../docs/placement.md
 
-bench-report: ## compare with redis-server, or PEER=path of another or a valkey-server, and write docs/benchmarks.md; SECTIONS=a,b replaces only these
+bench-report: ## figures: compare with redis-server, or PEER=path of another or a valkey-server, and write docs/benchmarks.md; SECTIONS=a,b replaces only these
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) $(if $(SECTIONS),-sections $(SECTIONS) -replace) -out docs/benchmarks.md
 
-group-bench: ## measure writes to three servers, beside Redis with two replicas and WAIT 1, into docs/benchmarks.md
+group-bench: ## figures: measure writes to three servers, beside Redis with two replicas and WAIT 1, into docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) -sections group -replace -out docs/benchmarks.md
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) -sections group -appendfsync always -replace -out docs/benchmarks.md
 
-bench-grow: ## have a cluster of three groups become one of six under load, into docs/benchmarks.md; fails if a write is lost (half a minute)
+bench-grow: ## figures: have a cluster of three groups become one of six under load, into docs/benchmarks.md; fails if a write is lost (half a minute)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections grow -replace -out docs/benchmarks.md
 
-bench-join: ## have a server join a group of JOIN_MEMBERS (1) and JOIN_BYTES (1 GiB) of data under load, into docs/benchmarks.md; fails if a write is lost (two minutes)
+bench-join: ## figures: have a server join a group of JOIN_MEMBERS (1) and JOIN_BYTES (1 GiB) of data under load, into docs/benchmarks.md; fails if a write is lost (two minutes)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections join -join-bytes $(JOIN_BYTES) -join-members $(JOIN_MEMBERS) -replace -out docs/benchmarks.md
 
-values: ## measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
+values: ## figures: measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections values -replace -out docs/benchmarks.md
 
-collector: ## measure the garbage collector's share of the processor time, into docs/benchmarks.md (half a minute)
+collector: ## figures: measure the garbage collector's share of the processor time, into docs/benchmarks.md (half a minute)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections collector -replace -out docs/benchmarks.md
 
-profile: ## write the profile that the programs are built by anew (a minute; redis-benchmark)
+profile: ## make: write the profile that the programs are built by anew (a minute; redis-benchmark)
 	$(GO) run ./cmd/vigil-bench -requests 400000 -profile cmd/vigil-server/cpu.pprof
 
-waits: ## measure how long each command makes other clients wait, into docs/benchmarks.md
+waits: ## figures: measure how long each command makes other clients wait, into docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections waits -replace -out docs/benchmarks.md
 
-consumers: ## measure streams, lists and sorted sets while 10,000 clients wait, beside redis-server, into docs/benchmarks.md
+consumers: ## figures: measure streams, lists and sorted sets while 10,000 clients wait, beside redis-server, into docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections consumers -replace -out docs/benchmarks.md
 
-large: ## measure values of LARGE elements (10^7) under a maxmemory of 256 MB, into docs/benchmarks.md (half an hour)
+large: ## figures: measure values of LARGE elements (10^7) under a maxmemory of 256 MB, into docs/benchmarks.md (half an hour)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections large -large $(LARGE) -replace -out docs/benchmarks.md
 
-bench-sessions: ## put visitors on the session store, beside redis-server, into docs/session-store.md (six minutes)
+bench-sessions: ## figures: put visitors on the session store, beside redis-server, into docs/session-store.md (six minutes)
 	$(MAKE) -s build
 	$(BIN)/vigil-session bench -into docs/session-store.md
 
-frameworks: ## try the session stores of Node, Python, PHP and Ruby (npm; apt-get as root)
+frameworks: ## tests: try the session stores of Node, Python, PHP and Ruby (npm; apt-get as root)
 	bash examples/frameworks/run
 
-clients: ## run suites of client libraries (npm, apt-get as root); what they need is in .ci/clients/build
+clients: ## tests: run suites of client libraries (npm, apt-get as root); what they need is in .ci/clients/build
 	bash .ci/clients/run
 
-failover: ## kill -9 of the leader of three servers, KILLS times, under client libraries that know Sentinel, or with VIEW=cluster Redis Cluster (npm, apt-get as root)
+failover: ## tests: kill -9 of the leader of three servers, KILLS times, under client libraries that know Sentinel, or with VIEW=cluster Redis Cluster (npm, apt-get as root)
 	KILLS=$(KILLS) VIEW=$(VIEW) bash .ci/clients/failover/run
 
-sizing: ## measure what SESSIONS (1000000) take in memory and on disk, into docs/session-store.md
+sizing: ## figures: measure what SESSIONS (1000000) take in memory and on disk, into docs/session-store.md
 	$(MAKE) -s build
 	$(BIN)/vigil-bench -server $(BIN)/vigil-server -sections sizing -sessions $(SESSIONS) -replace -out docs/session-store.md
 
-window-cost: ## measure what looking through the window costs, into docs/monitoring.md (three minutes)
+window-cost: ## figures: measure what looking through the window costs, into docs/monitoring.md (three minutes)
 	$(MAKE) -s build
 	$(BIN)/vigil-bench -server $(BIN)/vigil-server -sections looking -replace -out docs/monitoring.md
 
-figures: ## draw docs/figures from fixed seeds
+figures: ## make: draw docs/figures from fixed seeds
 	cd cmd/vigil-sim && $(GO) build -o ../../$(BIN)/ .
 	$(BIN)/vigil-sim -quiet -demo zipf -seed 1 -steps 200000 -figures docs/figures -kinds svg
 	$(BIN)/vigil-sim -quiet -demo table1 -seed 1 -steps 2000 -figures docs/figures -kinds svg
 	cd placement/bench && $(GO) run . -figures ../../docs/figures
 
-web: ## compare policies with published ones on a synthetic web of PAGES (2400) pages: the table of docs/scheduler.md (a minute; 10^6 pages take an hour)
+web: ## figures: compare policies with published ones on a synthetic web of PAGES (2400) pages: the table of docs/scheduler.md (a minute; 10^6 pages take an hour)
 	cd cmd/vigil-sim && $(GO) run . -web $(PAGES)
 
-docs: ## regenerate docs/commands.md, configuration.md, compatibility.md, vigil.conf, the manual pages
+docs: ## make: regenerate docs/commands.md, configuration.md, compatibility.md, vigil.conf, the manual pages
 	$(GO) run ./cmd/vigil-docs
 	cd cmd/vigil-session && $(GO) test . -run ManualPageIsFresh -update
 
-dist: ## static programs for Linux, macOS and Windows, with SHA256SUMS, in dist/
+dist: ## make: static programs for Linux, macOS and Windows, with SHA256SUMS, in dist/
 	$(GO) run ./cmd/vigil-dist -pgo $(PGO) -out $(DIST)
 
-deb: ## Debian packages of DEB_ARCHES (amd64,arm64), in dist/
-	$(GO) run ./cmd/vigil-dist -pgo $(PGO) -out $(DIST) -deb $(DEB_ARCHES)
+chart: ## tests: render the Helm chart as Helm does, and run the command lines of its pods (half a minute; the first time some minutes more, for what Helm is made of)
+	cd cmd/vigil-server/packaging/kubernetes && $(GO) vet . && $(GO) test -vet=off .
 
-packages: ## build the Debian package, install, use and purge it in a copy of this machine (as root)
+packages: ## tests: build the Debian package, install, use and purge it in a copy of this machine (as root)
 	bash .ci/packages
 
-check: ## what CI runs, as root: build, lint, test, race, conformance-redis, browser, packages
+check: ## tests: what CI runs, as root: build, lint, test, race, conformance-redis, browser, packages
 	$(MAKE) build PGO=off
 	$(MAKE) lint
 	$(MAKE) test
@@ -230,5 +240,5 @@ check: ## what CI runs, as root: build, lint, test, race, conformance-redis, bro
 	$(MAKE) browser
 	$(MAKE) packages PGO=off
 
-clean: ## remove what was built
+clean: ## make: remove what was built
 	rm -rf $(BIN) $(DIST) .ci/clients/build

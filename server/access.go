@@ -62,6 +62,9 @@ func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context
 	default:
 		object = string(argv[d.Index])
 	}
+	if s.srv.audits.wants(cmd) {
+		s.srv.audits.add(s, cmd, argv, "NOPERM", false)
+	}
 	v := look()
 	v.cmd = sent
 	s.refused(acl.Refusal{Reason: d.Reason, Context: where, Object: object, User: u.Name()}, v)
@@ -97,6 +100,7 @@ func (s *session) Authenticate(c *commands.Ctx, name, password []byte) error {
 		if s.Has(commands.ClientMulti) || c.InMulti {
 			where = acl.InMulti
 		}
+		s.srv.audits.wrongPassword(s, c, string(name))
 		s.refused(acl.Refusal{Reason: acl.DeniedAuth, Context: where, Object: string(c.Args.All()[0]), User: string(name)}, s.look())
 		return commands.ErrWrongPass
 	}

@@ -299,9 +299,17 @@ func (s *session) meet(cmd *commands.Command) error {
 	return commands.ErrUnsynced
 }
 
-// invoke runs the handler. The reply is rewound if it fails, so that an error is the
-// whole reply.
+// invoke runs the handler, and has acts of administration written down.
 func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
+	if a := &s.srv.audits; a.wants(cmd) {
+		return a.invoke(s, cmd, argv)
+	}
+	return s.handle(cmd, argv)
+}
+
+// handle runs the handler. The reply is rewound if it fails, so that an error is the
+// whole reply.
+func (s *session) handle(cmd *commands.Command, argv [][]byte) error {
 	s.totals.about(cmd, &s.srv.stats)
 	c := &s.ctx
 	c.Command = cmd

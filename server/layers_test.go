@@ -76,6 +76,8 @@ const rooms = `
 	persistence/tail:
 	persistence/wal:        persistence/fence persistence/format structures
 	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
+	server/activation:
+	server/audit:
 	server/backup:          commands commands/members persistence persistence/snapshot server/conf structures/slots
 	server/blocking:        commands persistence structures
 	server/certs:

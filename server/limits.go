@@ -22,8 +22,8 @@ const (
 // filesOfStore is the number of files that the store may keep open.
 func filesOfStore(limit uint64) int { return int(min(storeFiles, limit/storeShare)) }
 
-// clientsFor is the number of clients that a limit of open files allows.
-func clientsFor(limit uint64) int64 {
+// ClientsFor is the number of clients that a limit of open files allows.
+func ClientsFor(limit uint64) int64 {
 	reserved := reservedFiles + uint64(filesOfStore(limit))
 	if limit <= reserved {
 		return 0
@@ -31,11 +31,17 @@ func clientsFor(limit uint64) int64 {
 	return int64(min(limit-reserved, math.MaxInt64))
 }
 
+// FilesFor is the limit of open files that a number of clients needs.
+func FilesFor(clients int64) uint64 {
+	rest := reservedFiles + uint64(clients)
+	return rest + min(storeFiles, (rest-1)/(storeShare-1))
+}
+
 // fitMaxClients lowers maxclients to what the system allows, and logs it: a
 // server that runs out of files could neither accept clients nor write.
 func (srv *Server) fitMaxClients() error {
 	limit := openFilesLimit()
-	wanted, most := int64(srv.settings().maxClients), clientsFor(limit)
+	wanted, most := int64(srv.settings().maxClients), ClientsFor(limit)
 	if wanted <= most {
 		return nil
 	}
@@ -51,7 +57,7 @@ func (srv *Server) fitMaxClients() error {
 
 // checkMaxClients is the hook of CONFIG SET maxclients.
 func checkMaxClients(_, new *conf.Settings) error {
-	if most := clientsFor(openFilesLimit()); int64(new.MaxClients) > most {
+	if most := ClientsFor(openFilesLimit()); int64(new.MaxClients) > most {
 		return commands.ErrTooManyClients(most)
 	}
 	return nil

@@ -8,14 +8,19 @@ import (
 
 func TestClientsFitTheLimitOfOpenFiles(t *testing.T) {
 	for limit, want := range map[uint64]int64{0: 0, 30: 0, 43: 1, 100: 43, 1024: 736, 4096: 3064, 20000: 18968, 1 << 20: 1<<20 - 1032} {
-		if got := clientsFor(limit); got != want {
+		if got := ClientsFor(limit); got != want {
 			t.Errorf("limit %d: %d clients, want %d", limit, got, want)
+		}
+	}
+	for _, clients := range []int64{1, 2, 3, 43, 736, 3063, 3064, 10000, 1 << 20} {
+		if need := FilesFor(clients); ClientsFor(need) < clients || ClientsFor(need-1) >= clients {
+			t.Errorf("%d clients: a limit of %d allows %d, and one less %d", clients, need, ClientsFor(need), ClientsFor(need-1))
 		}
 	}
 }
 
 func TestMaxClientsBeyondTheLimitIsLoweredOrRefused(t *testing.T) {
-	most := clientsFor(openFilesLimit())
+	most := ClientsFor(openFilesLimit())
 	r := newRig(t, func(o *Options) { o.Config = testConfig(t, "--maxclients", fmt.Sprint(most+1)) })
 	c := r.dial()
 	c.want("CONFIG GET maxclients", fmt.Sprintf(`["maxclients" "%d"]`, most))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/audit"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/internal/door"
 )
@@ -56,6 +57,10 @@ type Options struct {
 	// for tests.
 	Clock Clock
 	Seed  uint64
+	// Audit gets what administrators do, and wrong passwords; nil: nobody does. Its owner closes it after the server.
+	Audit *audit.Log
+	// Inherited are sockets that somebody else opened, and keeps: they take the place of those that the configuration names for clients.
+	Inherited []Inherited
 
 	inside // what packages of vigil set
 

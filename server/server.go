@@ -45,6 +45,7 @@ type Server struct {
 	watcher    *acl.User // of observers
 	shared     sharedTexts
 	refusals   acl.Log
+	audits     audits
 	memory     clientMemory
 	broker     pubsub.Broker
 	fanout     pubsub.Fanout
@@ -146,6 +147,7 @@ func Start(o Options) (*Server, error) {
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.loading.Store(true)
 	srv.stats.open(table, func(text string) { srv.logf(LogWarning, "%s", text) })
+	srv.audits.open(o.Audit, table)
 	srv.scripts.open(o.Clock)
 	if err := srv.configure(); err != nil {
 		return nil, err

@@ -52,12 +52,15 @@ var errEmbedded = errors.New("the sockets belong to the program that the server 
 // unixsocket) and serves them in the background. It returns the addresses in
 // use, the encrypted ones after the plain ones. Port 0 opens no TCP socket; "auto"
 // takes any free port, the same for every address. CONFIG SET of port, tls-port and
-// bind moves the sockets later.
+// bind moves the sockets later. With sockets of a supervisor these are all.
 func (srv *Server) Listen() ([]net.Addr, error) {
 	set := srv.settings().conf
 	k := &srv.sockets
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if len(srv.opts.Inherited) > 0 {
+		return srv.inheritLocked(), nil
+	}
 	tcp, err := srv.openTCP(set.Bind, set.Port)
 	if err != nil {
 		return nil, err
@@ -87,6 +90,36 @@ func (srv *Server) Listen() ([]net.Addr, error) {
 	srv.useLocked(&k.secure, secure)
 	k.listening = true
 	return addrs, nil
+}
+
+// Inherited is a socket that a supervisor holds for the server.
+type Inherited struct {
+	net.Listener
+	Secure bool // its clients speak TLS
+}
+
+// errInherited is the reason why CONFIG SET does not move such sockets.
+var errInherited = errors.New("the sockets belong to the supervisor that holds them")
+
+// inheritLocked serves the sockets that somebody else opened. Clients that come while no server runs wait in them.
+func (srv *Server) inheritLocked() (addrs []net.Addr) {
+	var plain, secure []socket
+	for _, in := range srv.opts.Inherited {
+		addrs = append(addrs, in.Addr())
+		tcp, ok := in.Addr().(*net.TCPAddr)
+		switch {
+		case !ok:
+			srv.serveBehind(in.Listener, srv.Serve)
+		case in.Secure:
+			secure = append(secure, socket{tcp.IP.String(), tcp.Port, in.Listener})
+		default:
+			plain = append(plain, socket{tcp.IP.String(), tcp.Port, in.Listener})
+		}
+	}
+	srv.useLocked(&srv.sockets.plain, plain)
+	srv.useLocked(&srv.sockets.secure, secure)
+	srv.sockets.listening = true
+	return addrs
 }
 
 // open reports whether Listen has opened the sockets.
@@ -174,8 +207,11 @@ func (srv *Server) moveSockets(old, new *conf.Settings) error {
 	k := &srv.sockets
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.listening {
+	switch {
+	case !k.listening:
 		return errEmbedded
+	case len(srv.opts.Inherited) > 0:
+		return errInherited
 	}
 	was := int(k.plain.port.Load())
 	if err := srv.moveLocked(&k.plain, old.Port, new.Port, new.Bind); err != nil {

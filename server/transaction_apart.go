@@ -23,7 +23,9 @@ func (s *session) execApart(c *commands.Ctx, queue []queuedCall) error {
 	}
 	refused := make([]error, len(queue))
 	for i, q := range queue {
-		refused[i] = s.admitQueued(c.Command, q.cmd, q.argv)
+		if refused[i] = s.admitQueued(c.Command, q.cmd, q.argv); refused[i] == nil && s.srv.audits.wants(q.cmd) {
+			s.srv.audits.add(s, q.cmd, q.argv, auditBegun, false)
+		}
 	}
 	srv, all := s.srv, commands.NewReply(nil, s.Proto())
 	all.Array(len(queue))

@@ -13,7 +13,8 @@ import (
 type report struct{ b strings.Builder }
 
 func (r *report) begin(o *options) {
-	r.b.WriteString("# Benchmarks\n\nWritten by `make bench-report`; do not edit.\n\n")
+	r.b.WriteString("# Benchmarks\n\nHow fast vigil is, and what it takes, beside other servers on the same machine: for who chooses, or changes something and wants to know.\n\n" +
+		"    make bench-report PEER=/usr/bin/valkey-server SECTIONS=throughput\n\nWritten by `make bench-report`; do not edit.\n\n")
 	fmt.Fprintf(&r.b, "- machine: %s/%s, %d cores, %s\n- commit: %s\n- beside: %s\n", runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), cpuModel(), commit(), o.version)
 	fmt.Fprintf(&r.b, "- `vigil-bench -appendfsync %s -requests %d -rounds %d`: the other runs with appendonly and the same appendfsync\n",

@@ -73,7 +73,7 @@ func (rel *release) contents(folder, system, arch string) ([]entry, error) {
 	others := []string{"README.md", "CHANGELOG.md", "LICENSE", packaging + "/vigil.conf", packaging + "/vigil-server.8",
 		"cmd/vigil-session/session.toml", sessionPackaging + "/vigil-session.8"}
 	if system == "linux" {
-		others = append(others, packaging+"/vigil.service",
+		others = append(others, packaging+"/vigil.service", packaging+"/vigil.socket",
 			sessionPackaging+"/vigil-session.service", sessionPackaging+"/vigil-session.default")
 	}
 	for _, path := range others {

@@ -26,8 +26,12 @@ func TestModulesAgreeOnVersions(t *testing.T) {
 		if entry.Name() != "go.mod" || dir == root {
 			return nil
 		}
+		versions := wantedVersions(t, dir)
+		if versions["github.com/vigildb/vigil"] == "" {
+			return nil // it runs the server as a program, as the tests of the chart do
+		}
 		modules++
-		for module, version := range wantedVersions(t, dir) {
+		for module, version := range versions {
 			if want, shared := wanted[module]; shared && version != want {
 				t.Errorf("%s wants %s %s, the root %s: raise the lower one, then go mod tidy", path, module, version, want)
 			}

@@ -77,6 +77,13 @@ func commandPage(t *commands.Table) string {
 
 <!-- Made from the table in package commands: make docs -->
 
+All commands, by what they work on. A server tells the same of one:
+
+    $ redis-cli COMMAND DOCS LPUSH
+    1) "lpush"
+    2)  1) "summary"
+        2) "Prepends elements to a list, making it if needed."
+
 vigil %s has %d commands with %d subcommands. It follows Redis %s. The column "since" names
 the first version with the command: of Redis, RedisBloom (filters and sketches), Valkey (DELIFEQ) or vigil
 (SCHED, PLACE and VIGIL commands, BF.MERGE, CF.MERGE). COMMAND DOCS returns the same texts.

@@ -16,6 +16,8 @@ var options = [...]struct{ name, doc string }{
 	{"--export FILE --for TARGET --dir DIR", "Writes the keys as an RDB file for redis7.0, redis7.4, valkey8 or valkey9."},
 	{"--recover alone", "Starts a member of a group as the only one, with what it has, and a new number: for a group whose other members are lost. They cannot come back."},
 	{"--recover truncate", "Starts from a damaged store without the part of the log that follows the damage, and reports what that part held."},
+	{"--doctor [file] [--directive value ...]", "Looks at what a server with this configuration would find on this machine: open files, memory and cgroups, overcommit, huge pages, backlog, clock, room and speed of the disk. Prints ok, warn or bad with what to change."},
+	{"--ping [file] [--directive value ...]", "Asks the server with this configuration, on this machine, whether it answers, and prints its reply: for health checks."},
 	{"--version", "Prints the version of Redis that vigil follows, the commit, and vigil's own version."},
 	{"--help", "Prints a summary of the options."},
 }
@@ -24,15 +26,15 @@ var options = [...]struct{ name, doc string }{
 var signalTexts = [...]struct{ name, doc string }{
 	{"SIGTERM, SIGINT", "Shut the server down after writing everything acknowledged. A second SIGTERM has no effect."},
 	{"SIGINT during the shutdown", "Ends the process at once. It loses what a crash would lose."},
-	{"SIGHUP", "Opens the file of logfile again, for programs that rotate it, and reads the certificates of TLS again, which new connections use. If a file cannot be opened or used, the log says why and nothing changes."},
+	{"SIGHUP", "Opens the files of logfile and audit-log-file again, for programs that rotate them, and reads the certificates of TLS again, which new connections use. If a file cannot be opened or used, the log says why and nothing changes."},
 	{"SIGPIPE, SIGUSR1, SIGUSR2, SIGXFSZ", "Are ignored."},
 }
 
 // exitTexts describes the values of the exit status.
 var exitTexts = [...]struct{ name, doc string }{
 	{"0", "The server was shut down on request, or a check found no damage."},
-	{"1", "The server could not start or could not close its store, or a second SIGINT ended it; or a check found damage."},
-	{"2", "A check or a restore was not possible."},
+	{"1", "The server could not start or could not close its store, or a second SIGINT ended it; or a check found damage; --doctor found something worth a warning, or --ping no answer."},
+	{"2", "--doctor found something bad; or a check or a restore was not possible."},
 	{"3", "The server was shut down on request, and could not write all that it had acknowledged, as on a full disk: the log says how many changes are lost. The systemd unit does not start it again then."},
 }
 

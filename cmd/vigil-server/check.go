@@ -18,10 +18,13 @@ import (
 // offline, or a start in spite of damage.
 type modes struct {
 	check    bool
+	doctor   bool
+	ping     bool
 	snapshot string // to be restored
 	recover  persistence.Recovery
 	alone    bool // go on as the only member of a group
 	transfer fileTransfer
+	newcomer newcomer
 }
 
 // splitModes takes the modes out of the arguments.
@@ -37,6 +40,10 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 		switch name {
 		case "--check":
 			m.check = true
+		case "--doctor":
+			m.doctor = true
+		case "--ping":
+			m.ping = true
 		case "--restore":
 			m.snapshot = value
 		case "--recover":
@@ -58,6 +65,9 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 	}
 	if err := m.transfer.fits(m); err != nil {
 		return m, nil, &exitStatus{statusNotRun, err}
+	}
+	if (m.doctor || m.ping) && (m.doctor && m.ping || m.check || m.snapshot != "" || m.transfer.path != "" || m.alone || m.recover != 0) {
+		return m, nil, errors.New("--doctor and --ping: one at a time, and beside directives only")
 	}
 	if m.check && m.snapshot != "" {
 		return m, nil, errors.New("--check and --restore: one at a time; --restore checks the snapshot")

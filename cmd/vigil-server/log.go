@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/vigildb/vigil/server/audit"
 	"github.com/vigildb/vigil/server/conf"
 )
 
@@ -26,12 +27,27 @@ type logHandler struct {
 	// path is that of logfile, "" if out is no file of this process; file is then out.
 	path string
 	file *os.File // guarded by mu
+	// trail is the audit log, nil without one.
+	trail *audit.Log
 }
 
 // openLog opens the log of a configuration: its logfile, or stdout without one.
 func openLog(path string, stdout io.Writer, level func() conf.LogLevel) (*logHandler, error) {
 	h := &logHandler{level: level, out: stdout, path: path}
 	return h, h.reopen()
+}
+
+// openTrail opens the audit log of a configuration, if it has one. The server does not start without one that it is to have.
+func (h *logHandler) openTrail(set *conf.Settings) (err error) {
+	log := slog.New(h)
+	warn := func(text string) { log.Warn(text) }
+	switch {
+	case set.AuditLogFile != "":
+		h.trail, err = audit.Open(set.AuditLogFile, warn)
+	case set.AuditLog:
+		h.trail = audit.To(func(text string) { log.Warn("audit " + text) }, warn) // no loglevel but nothing leaves it out
+	}
+	return err
 }
 
 // reopen opens the logfile by its name again, for programs that rotate it: the file that was open has

@@ -5,6 +5,7 @@
 //	vigil-server --restore SNAPSHOT --dir NEW [--directive value ...]
 //	vigil-server --import FILE|DIR|- --dir DIR [--import-on-conflict RULE] [--directive value ...]
 //	vigil-server --export FILE --for TARGET --dir DIR [--directive value ...]
+//	vigil-server --doctor|--ping [file] [--directive value ...]
 //
 // Directives are the same as in redis.conf; docs/configuration.md lists them. Exit status of
 // the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on disk; 3
@@ -12,7 +13,8 @@
 // if the server could not start or could not close its store, or if a second SIGINT cut the
 // end short. That of --check and --restore: 0 if all is sound, 1 if there is damage, 2 if
 // the work could not be done. That of --import and --export: 0 if everything is there, 1 if it failed, 2 if it
-// could not begin.
+// could not begin. That of --doctor is 0, 1 for something worth a warning, 2 for something bad; that of --ping 0 if the server
+// answers.
 package main
 
 import (
@@ -58,6 +60,8 @@ const usage = `usage: vigil-server [file] [--directive value ...]
                                                  --import-until UNIX-TIME, --import-truncated no, --import-skip-unknown yes)
        vigil-server --export FILE --for redis7.0|redis7.4|valkey8|valkey9 --dir DIR (write an RDB file of a store that no server has open; with
                                                  --export-modules yes for a server with RedisBloom and RedisJSON, --export-strict yes to leave nothing out)
+       vigil-server --doctor [file] ...          (look at the limits, memory, clock and disk that the server would have, and say what to change)
+       vigil-server --ping [file] ...            (ask the server of this configuration whether it answers, for health checks)
        vigil-server --recover truncate ...       (start without the damaged part of a log)
        vigil-server --recover alone ...          (start as the only member of a group whose others are lost)
        vigil-server --version | --help
@@ -111,7 +115,12 @@ func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	set := config.Settings()
-	if mode.check {
+	switch {
+	case mode.doctor:
+		return examine(set, stdout)
+	case mode.ping:
+		return ping(set, stdout)
+	case mode.check:
 		return checkStore(set.Dir, stdout, os.Stderr)
 	}
 	if mode.transfer.path != "" {
@@ -128,6 +137,12 @@ func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	out.style = config.Settings
+	mode.newcomer = meet(args, set.Dir)
+	if err := out.openTrail(set); err != nil {
+		logFatal(set.LogFile, err)
+		return err
+	}
+	defer out.trail.Close()
 	if err := advise(serve(config, mode, out, catchSignals()), set.Dir); err != nil {
 		if status := new(exitStatus); !errors.As(err, &status) { // else it is logged
 			logFatal(set.LogFile, err)
@@ -156,7 +171,11 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	reportMemory(set, limit, log)
 	mem := followMemory(config, limit)
 	defer mem.close()
-	options := server.Options{Config: config, Log: log}
+	held, err := inherit(set, log)
+	if err != nil {
+		return err
+	}
+	options := server.Options{Config: config, Log: log, Audit: out.trail, Inherited: held}
 	options.DerivedMaxMemory = derivedMaxMemory(set, limit)
 	options.Store = func(o *persistence.Options) { o.Recover = mode.recover }
 	group.Join(&options)
@@ -168,7 +187,7 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	}
 	log.Info("Server initialized")
 	data := load(srv)
-	data.wait(patience)
+	data.wait(patienceFor(held))
 	addrs, err := srv.Listen()
 	if errors.Is(err, server.ErrNoListeners) {
 		log.Warn("Configured to not listen anywhere, exiting.")
@@ -179,6 +198,7 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	for _, a := range addrs {
 		log.Info("listening on " + describe(a))
 	}
+	mode.newcomer.greet(set.Dir, addrs, log)
 	view, err := window.Open(srv, config, log)
 	if err != nil {
 		return errors.Join(err, srv.Close(context.Background()))
@@ -273,10 +293,13 @@ func attend(srv *server.Server, data *loading, mem *memory, group membership.Mem
 	}
 }
 
-// reload does what SIGHUP asks for: it opens the logfile again and reads the certificates again, as far as there are
+// reload does what SIGHUP asks for: it opens the logfile and the audit log again and reads the certificates again, as far as there are
 // some.
 func reload(srv *server.Server, g membership.Member, config *conf.Config, out *logHandler) {
 	log, set := slog.New(out), config.Settings()
+	if err := out.trail.Reopen(); err != nil {
+		log.Warn(err.Error())
+	}
 	if set.LogFile != "" {
 		if err := out.reopen(); err != nil {
 			log.Warn(err.Error())

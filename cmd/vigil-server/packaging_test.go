@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -90,6 +91,111 @@ func TestManualPageHasEveryOption(t *testing.T) {
 	}
 }
 
+// left reports whether .dockerignore leaves a file out of an image: the last pattern that matches it, or a folder of it, decides.
+func left(t *testing.T, path string) bool {
+	t.Helper()
+	text, err := os.ReadFile("../../.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := false
+	for line := range strings.Lines(string(text)) {
+		pattern := strings.TrimSpace(line)
+		if pattern == "" || pattern[0] == '#' {
+			continue
+		}
+		pattern, in := strings.CutPrefix(pattern, "!")
+		rest, deep := strings.CutPrefix(pattern, "**/")
+		words := strings.Split(path, "/")
+		for end := 1; end <= len(words); end++ {
+			name := strings.Join(words[:end], "/")
+			if deep {
+				name = words[end-1]
+			}
+			match, err := filepath.Match(rest, name)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			if match {
+				out = !in
+			}
+		}
+	}
+	return out
+}
+
+// What the server is built of is in the image's context, and what is secret or large is not.
+func TestImageGetsItsSourcesAndNoData(t *testing.T) {
+	for _, path := range []string{"data/group/secret", "data/group/1/vigil-tail", "data/000004.log", "bin/vigil-server", "dist/vigil.deb", ".git/config", ".env", "server.key",
+		"cmd/vigil-server/vigil-server", "server/.env", "server/data/x", "cmd/a.pem", "persistence/testdata/x", "dump.rdb", "vigil-reserve"} {
+		if !left(t, path) {
+			t.Errorf("%s goes into the image", path)
+		}
+	}
+	out, err := exec.Command("go", "list", "-deps", "-f", `{{if not .Standard}}{{if .Module.Main}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}
+{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}
+{{end}}{{end}}{{end}}`, ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := append(strings.Fields(string(out)), root+"/go.mod", root+"/go.sum", root+"/cmd/vigil-server/cpu.pprof")
+	if len(files) < 300 {
+		t.Fatalf("the server has %d files", len(files))
+	}
+	for _, path := range files {
+		if name, err := filepath.Rel(root, path); err != nil || left(t, filepath.ToSlash(name)) {
+			t.Errorf("%s is missing in the image, %v", path, err)
+		}
+	}
+}
+
+// The socket of systemd is where the server would listen by itself, and the package has it.
+func TestSocketUnitHoldsThePortOfTheConfiguration(t *testing.T) {
+	unit := packaged(t, "vigil.socket")
+	config, err := conf.Load([]string{filepath.Join("packaging", "vigil.conf"), "--dir", t.TempDir()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := config.Settings()
+	for _, want := range []string{"ListenStream=" + set.Bind[0] + ":" + strconv.Itoa(set.Port), "FileDescriptorName=vigil", "Backlog=" + strconv.Itoa(set.TCPBacklog), "WantedBy=sockets.target"} {
+		if !strings.Contains(unit, "\n"+want+"\n") {
+			t.Errorf("no %q in the unit", want)
+		}
+	}
+	if !strings.Contains(packaged(t, "debian/nfpm.yaml"), "dst: /lib/systemd/system/vigil.socket") {
+		t.Error("the package does not have the unit")
+	}
+	for _, script := range []string{"postinst", "prerm", "postrm"} {
+		if !strings.Contains(packaged(t, "debian/"+script), "vigil.socket") {
+			t.Errorf("%s forgets the socket", script)
+		}
+	}
+}
+
+// The commands of compose.yaml are read by the server as it would be started there.
+func TestComposeFileStartsTheServerAndAsksIt(t *testing.T) {
+	text := packaged(t, "compose.yaml")
+	_, rest, _ := strings.Cut(text, "content: |\n")
+	text, _, _ = strings.Cut(rest, "volumes:")
+	file := filepath.Join(t.TempDir(), "vigil.conf")
+	dir := t.TempDir()
+	text = strings.NewReplacer("dir /data", "dir "+dir, "${VIGIL_PASSWORD:?set VIGIL_PASSWORD}", "geheim", "bind * -::*", "bind 127.0.0.1").Replace(text)
+	if err := os.WriteFile(file, []byte(text), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	p := launch(t, file)
+	if got, err := pings(t, p.addr, file); got != "+PONG" || err != nil {
+		t.Errorf("the health check says %q, %v", got, err)
+	}
+	if got := dial(t, p).do(t, "GET k"); !strings.Contains(got, "NOAUTH") {
+		t.Errorf("without the password: %s", got)
+	}
+}
+
 // TestContainerFileBuildsWhatIsThere checks the names that would go stale.
 func TestContainerFileBuildsWhatIsThere(t *testing.T) {
 	text := packaged(t, "Containerfile")
@@ -98,7 +204,7 @@ func TestContainerFileBuildsWhatIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(module)
-	for _, want := range []string{"FROM golang:" + string(version[1]) + " ", " ./cmd/vigil-server", "USER 65532", "STOPSIGNAL SIGTERM", "VOLUME /data"} {
+	for _, want := range []string{"FROM golang:" + string(version[1]) + " ", " ./cmd/vigil-server", "USER 65532", "STOPSIGNAL SIGTERM", "VOLUME /data", `CMD ["/vigil-server", "--ping"]`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the container file", want)
 		}

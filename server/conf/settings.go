@@ -74,6 +74,8 @@ type Settings struct {
 	LogTime           LogTime
 	AvailabilityZone  string
 	LogFile           string // empty: standard output
+	AuditLog          bool
+	AuditLogFile      string // empty: the log
 	Databases         int
 	ShutdownOnSigint  ShutdownFlags
 	ShutdownOnSigterm ShutdownFlags
