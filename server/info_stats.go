@@ -59,6 +59,7 @@ func infoPersistence(t *infoText) {
 	field(t, "aof_pending_bio_fsync", 0)
 	field(t, "aof_delayed_fsync", 0)
 	infoStore(t)
+	infoBackups(t)
 	if t.srv.loading.Load() {
 		infoLoading(t)
 	}

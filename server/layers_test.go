@@ -44,6 +44,8 @@ const owners = `
 	html/template:                         server/window
 	github.com/prometheus:                 server/window
 	github.com/youmark/pkcs8:              server/certs
+	github.com/aws/aws-sdk-go-v2:          server/offsite/s3
+	github.com/aws/smithy-go:              server/offsite/s3
 	go.etcd.io/raft:                       server/cluster server/cluster/mesh
 	google.golang.org/protobuf:            server/cluster server/cluster/mesh
 `
@@ -80,6 +82,8 @@ const rooms = `
 	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
+	server/offsite:
+	server/offsite/s3:      server/offsite
 	server/replica:         structures/aof
 	server/resp:
 	server/source:          persistence structures structures/aof
@@ -174,6 +178,15 @@ func TestTheServerDoesWithoutItsWindow(t *testing.T) {
 	for _, p := range listPackages(t) {
 		if contains(p.Imports, module+"server/window") && floorOf(p.ImportPath) != "cmd" {
 			t.Errorf("%s imports the window", p.ImportPath)
+		}
+	}
+}
+
+// TestTheServerDoesWithoutTheClientOfS3 keeps that out of programs that embed the server: a command opens buckets for it.
+func TestTheServerDoesWithoutTheClientOfS3(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if contains(p.Imports, module+"server/offsite/s3") && floorOf(p.ImportPath) != "cmd" {
+			t.Errorf("%s imports the client of S3", p.ImportPath)
 		}
 	}
 }

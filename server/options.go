@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/offsite"
 )
 
 // Options say how a server is opened. The zero value keeps everything in the
@@ -50,6 +51,10 @@ type Options struct {
 	// Membership returns what is known of the machines that hold the same data, nil before
 	// that is anything. It is nil for a server that is alone.
 	Membership func() *commands.Membership
+
+	// OpenBackupTarget opens what the directive backup-target names. Nil opens directories only: the client of S3 is in
+	// package server/offsite/s3, which not every program needs.
+	OpenBackupTarget offsite.Opener
 
 	secret [16]byte // of a new store
 	fixed  bool     // Seed was given

@@ -63,6 +63,7 @@ type Server struct {
 	hot       hotkeys.Watch
 	stats     stats
 	saves     saves
+	backups   backups
 	imports   transfers
 	exports   transfers
 	following following
@@ -172,6 +173,7 @@ func Start(o Options) (*Server, error) {
 	srv.watchConfig()
 	srv.recallConfiguration() // as far as it is known, too
 	srv.openSaves()
+	srv.openBackups()
 	srv.openSource()
 	srv.activeExpire.Store(true)
 	srv.cron.plan(srv)
@@ -324,6 +326,7 @@ func (srv *Server) Close() error {
 	srv.scripts.endLate()
 	srv.endFollowing() // which may wait for a script
 	srv.cron.stop()
+	srv.closeBackups()
 	srv.secure.handshakes.Close()
 	srv.clients.hangUpAll()
 	err := srv.part()

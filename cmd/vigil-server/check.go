@@ -22,13 +22,14 @@ type modes struct {
 	recover  persistence.Recovery
 	alone    bool // go on as the only member of a group
 	transfer fileTransfer
+	backups  backupMode
 }
 
 // splitModes takes the modes out of the arguments.
 func splitModes(args []string) (m modes, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		name, value := args[i], ""
-		if name == "--restore" || name == "--recover" || isTransfer(name) {
+		if name == "--restore" || name == "--recover" || isTransfer(name) || isBackupMode(name) {
 			if i++; i == len(args) {
 				return m, nil, fmt.Errorf("%s: missing argument", name)
 			}
@@ -48,6 +49,10 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 			default:
 				return m, nil, fmt.Errorf("--recover %s: there are only --recover truncate and --recover alone", value)
 			}
+		case "--check-backup", "--until", "--backup":
+			if err := m.backups.option(name, value); err != nil {
+				return m, nil, &exitStatus{statusNotRun, err}
+			}
 		default:
 			if !isTransfer(name) {
 				rest = append(rest, name)
@@ -57,6 +62,9 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 		}
 	}
 	if err := m.transfer.fits(m); err != nil {
+		return m, nil, &exitStatus{statusNotRun, err}
+	}
+	if err := m.backups.fits(&m); err != nil {
 		return m, nil, &exitStatus{statusNotRun, err}
 	}
 	if m.check && m.snapshot != "" {

@@ -4,13 +4,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"github.com/vigildb/vigil/commands"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 var update = flag.Bool("update", false, "write docs/configuration.md")
