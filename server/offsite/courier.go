@@ -105,7 +105,7 @@ type Backup struct {
 }
 
 // Restorable is the time up to which all that had reached the device can be restored, zero for none.
-func (s *Status) Restorable() time.Time {
+func (s Status) Restorable() time.Time {
 	if n := len(s.Backups); n > 0 {
 		return s.Backups[n-1].Through
 	}
@@ -232,6 +232,9 @@ func (c *Courier) Status() Status {
 	}
 	return s
 }
+
+// Await waits for the end of what is under way.
+func (c *Courier) Await() { c.work.Wait() }
 
 // Close cancels what is under way, and waits for its end. What is at the target is whole.
 func (c *Courier) Close() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,15 +25,10 @@ func (c *Courier) prune(ctx context.Context) error {
 			return err
 		}
 		c.o.Logf(false, "backup %s was removed: backup-keep and backup-keep-days do not ask for it", name)
-		c.note(func(s *Status) {
-			for i := range s.Backups {
-				if s.Backups[i].Name == name {
-					s.Backups = append(s.Backups[:i:i], s.Backups[i+1:]...)
-					break
-				}
-			}
-		})
 	}
+	c.note(func(s *Status) {
+		s.Backups = slices.DeleteFunc(s.Backups, func(b Backup) bool { return !kept[b.Name] })
+	})
 	return c.sweep(ctx, kept)
 }
 
