@@ -29,7 +29,7 @@ type BackupStatus struct {
 	Last      int64 // unix seconds, when the last one was begun; 0: there is none
 	Seconds   int64 // that it took, -1 if that is not known
 	Bytes     int64 // of it
-	Uploaded  int64 // of these, bytes that the target lacked
+	Uploaded  int64 // bytes that were uploaded meanwhile: the target had the rest
 	Through   int64 // unix seconds: what had reached the device by then can be restored; 0: nothing
 	Failures  int64
 	Error     string // why the last attempt failed, empty if it did not

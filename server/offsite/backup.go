@@ -15,16 +15,16 @@ import (
 // job is a backup that is being made.
 type job struct {
 	*Courier
-	ctx      context.Context
-	dir      string           // of the snapshot
-	name     string           // of the backup
-	there    map[string]int64 // sizes of the objects at the target, by the names of their pieces
-	m        manifest
-	first    position // that the log begins at
-	tables   map[string]table
-	uploaded int64
-	told     time.Time // when the log was last uploaded
-	lost     bool      // a part of the log is gone, so that nothing can follow this backup
+	ctx    context.Context
+	dir    string           // of the snapshot
+	name   string           // of the backup
+	there  map[string]int64 // sizes of the objects at the target, by the names of their pieces
+	m      manifest
+	first  position // that the log begins at
+	tables map[string]table
+	before int64     // bytes that had been uploaded
+	told   time.Time // when the log was last uploaded
+	lost   bool      // a part of the log is gone, so that nothing can follow this backup
 }
 
 func (c *Courier) snapshotDir() string { return filepath.Join(c.workDir(), "copy") }
@@ -32,11 +32,13 @@ func (c *Courier) snapshotDir() string { return filepath.Join(c.workDir(), "copy
 // backup makes one.
 func (c *Courier) backup() (err error) {
 	begun := c.o.Now()
-	c.note(func(s *Status) { s.Work = "backup" })
+	before := int64(0)
+	c.note(func(s *Status) { s.Work, before = "backup", s.Sent })
 	if err := c.confirm(c.ctx); err != nil {
 		return err
 	}
-	j := &job{Courier: c, ctx: c.ctx, dir: c.snapshotDir(), name: begun.UTC().Format(nameLayout), there: map[string]int64{}, tables: map[string]table{}}
+	j := &job{Courier: c, ctx: c.ctx, dir: c.snapshotDir(), name: begun.UTC().Format(nameLayout), there: map[string]int64{},
+		tables: map[string]table{}, before: before}
 	defer func() { err = errors.Join(err, os.RemoveAll(j.dir)) }()
 	if err := j.snapshot(); err != nil {
 		return err
@@ -168,7 +170,6 @@ func (j *job) uploadLog(names []string, sizes map[string]int64) error {
 			if err != nil {
 				return err
 			}
-			j.uploaded += int64(len(b))
 		}
 	}
 	j.lost, j.told = false, j.o.Now()
@@ -236,8 +237,7 @@ func (j *job) uploadFile(name string, bytes int64) (file, error) {
 				return f, err
 			}
 			j.there[p.Name] = j.vault.seal.size(p.Bytes)
-			j.uploaded += p.Bytes
-			j.note(func(s *Status) { s.Total64 += p.Bytes })
+			j.note(func(s *Status) { s.Sent += p.Bytes })
 		}
 		f.Pieces = append(f.Pieces, p)
 		j.note(func(s *Status) { s.Done += p.Bytes })
@@ -271,11 +271,12 @@ func (j *job) became(begun time.Time, took time.Duration) {
 	c.asked = false
 	c.looked = begun
 	s := &c.status
-	s.Last, s.Took, s.Bytes, s.Uploaded, s.Backups = begun, took, b.Bytes, j.uploaded, append(s.Backups, b)
+	s.Last, s.Took, s.Bytes, s.Uploaded, s.Backups = begun, took, b.Bytes, s.Sent-j.before, append(s.Backups, b)
 	s.LogTime = time.Time{}
 	if !c.chain.broken {
 		s.LogTime = b.Through
 	}
+	uploaded := s.Uploaded
 	c.mu.Unlock()
-	c.o.Logf(false, "backup %s is complete: %d bytes, of which %d were uploaded in %v", j.name, b.Bytes, j.uploaded, took.Round(time.Millisecond))
+	c.o.Logf(false, "backup %s is complete: %d bytes, and %d were uploaded in %v", j.name, b.Bytes, uploaded, took.Round(time.Millisecond))
 }

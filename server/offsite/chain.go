@@ -101,7 +101,7 @@ func (u *uploader) addLog(ctx context.Context, from position, b []byte) error {
 	if err := u.vault.put(ctx, objectName(p.Name), b); err != nil {
 		return err
 	}
-	u.c.note(func(s *Status) { s.Total64 += p.Bytes })
+	u.c.note(func(s *Status) { s.Sent += p.Bytes })
 	l := logPiece{from.segment, from.offset, p}
 	u.chain.log, u.chain.fresh = append(u.chain.log, l), append(u.chain.fresh, l)
 	u.chain.at = l.end()

@@ -89,9 +89,9 @@ type Status struct {
 	Last      time.Time     // when the last backup was begun; zero: there is none
 	Took      time.Duration // until it was complete
 	Bytes     int64         // of the last backup
-	Uploaded  int64         // of these, bytes that the target lacked
+	Uploaded  int64         // bytes that were uploaded meanwhile
 	LogTime   time.Time     // what was on the device by then can be restored; zero: the log is not being uploaded
-	Total64   int64         // bytes uploaded since the start
+	Sent      int64         // bytes uploaded since the start
 	Failures  int64         // attempts that failed since the start
 	Error     string        // why the last attempt failed; empty: it did not
 }

@@ -82,7 +82,9 @@ func (m *model) trim(t *testing.T) {
 // Copy implements Source.
 func (m *model) Copy(dir string) error {
 	err := os.MkdirAll(filepath.Join(dir, "log"), 0o700)
-	put := func(name, text string) { err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)) }
+	put := func(name, text string) {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
 	put("values", fmt.Sprint(m.values))
 	for i := range m.values / modelTable {
 		name := fmt.Sprintf("%06d.sst", i)

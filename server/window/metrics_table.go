@@ -201,7 +201,7 @@ func vigilRows() []infoMetric {
 		{field: "vigil_backup_last_age_sec", name: "vigil_backup_last_age_seconds", help: "Seconds since then; -1 without one."},
 		{field: "vigil_backup_last_time_sec", name: "vigil_backup_last_duration_seconds", help: "Seconds that it took; -1 if that is not known."},
 		{field: "vigil_backup_last_size", name: "vigil_backup_last_size_bytes", help: "Bytes that a restore of it fetches."},
-		{field: "vigil_backup_last_uploaded", name: "vigil_backup_last_uploaded_bytes", help: "Bytes of it that the target lacked."},
+		{field: "vigil_backup_last_uploaded", name: "vigil_backup_last_uploaded_bytes", help: "Bytes that were uploaded for it, and of the log meanwhile."},
 		{field: "vigil_backup_last_status", name: "vigil_backup_last_status", help: "1 if the last attempt to upload something succeeded."},
 		{field: "vigil_backup_failures", name: "vigil_backup_failures_total", help: "Attempts to upload something that failed.", kind: counter},
 		{field: "vigil_backup_restorable_until", name: "vigil_backup_restorable_timestamp_seconds", help: "What had reached the device by then can be restored; 0: nothing can."},
