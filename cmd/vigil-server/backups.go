@@ -174,6 +174,9 @@ func checkBackups(from string, config *conf.Config, out, errOut io.Writer) error
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	c, err := offsite.Check(ctx, target, key, newProgress(errOut).show)
+	if err != nil {
+		return &exitStatus{statusNotRun, fmt.Errorf("check %s: %w", offsite.Shown(from), err)}
+	}
 	for _, b := range c.Backups {
 		fmt.Fprintf(out, "backup %s: %d bytes, restorable until %s\n", b.Name, b.Bytes, b.Through.Format(time.RFC3339))
 	}
@@ -181,10 +184,7 @@ func checkBackups(from string, config *conf.Config, out, errOut io.Writer) error
 	for _, d := range c.Damage {
 		fmt.Fprintf(out, "DAMAGED: %s\n", d)
 	}
-	switch {
-	case err != nil:
-		return &exitStatus{statusNotRun, fmt.Errorf("check %s: %w", offsite.Shown(from), err)}
-	case len(c.Damage) > 0:
+	if len(c.Damage) > 0 {
 		return &exitStatus{code: statusDamaged}
 	}
 	fmt.Fprintln(out, "sound")

@@ -189,7 +189,7 @@ func (j *job) mind(now bool) error {
 		}
 		moments, err := j.tell(j.ctx)
 		for _, m := range moments {
-			if m.Time >= j.m.Made {
+			if m.Record > j.m.Moments[0].Record { // not what was noted before the copy, perhaps in the same millisecond
 				j.m.Moments = append(j.m.Moments, m)
 			}
 		}
@@ -267,7 +267,7 @@ func (j *job) became(begun time.Time, took time.Duration) {
 	c.chain = chain{base: j.name, broken: j.lost, at: c.chain.at, log: j.m.Log}
 	b := Backup{Name: j.name, Made: msTime(j.m.Made), Through: msTime(j.m.Through), Bytes: j.m.bytes()}
 	c.mu.Lock()
-	c.moments = slices.DeleteFunc(c.moments, func(m moment) bool { return m.Time < j.m.Made })
+	c.moments = slices.DeleteFunc(c.moments, func(m moment) bool { return m.Record <= j.m.Moments[0].Record })
 	c.asked = false
 	c.looked = begun
 	s := &c.status

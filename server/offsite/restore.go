@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 )
@@ -139,12 +138,13 @@ func (c *choice) goOn(ctx context.Context, v *vault, until time.Time) error {
 	if c.Through = msTime(through); until.IsZero() {
 		return nil
 	}
-	later := sort.Search(len(c.m.Moments), func(i int) bool { return c.m.Moments[i].Time > until.UnixMilli() })
-	if later == 0 {
-		return fmt.Errorf("backup %s: no moment is as early as %s: %w", c.Backup, stamp(until), ErrDamaged)
+	for _, m := range slices.Backward(c.m.Moments) { // their times may not be in order: clocks are set back
+		if m.Time <= until.UnixMilli() {
+			c.Record, c.At = m.Record, msTime(m.Time)
+			return nil
+		}
 	}
-	c.Record, c.At = c.m.Moments[later-1].Record, msTime(c.m.Moments[later-1].Time)
-	return nil
+	return fmt.Errorf("backup %s: no moment is as early as %s: %w", c.Backup, stamp(until), ErrDamaged)
 }
 
 var errEnough = errors.New("enough")

@@ -60,7 +60,7 @@ func (c *Courier) sweep(ctx context.Context, kept map[string]bool) error {
 			}
 		}
 	}
-	named, err := c.named(ctx, kept)
+	named, err := c.vault.named(ctx, kept) // there is no log that no step tells: a backup was just made
 	if err != nil {
 		return errors.Join(errors.New("nothing is removed from the target"), err)
 	}
@@ -80,16 +80,16 @@ func (c *Courier) sweep(ctx context.Context, kept map[string]bool) error {
 }
 
 // named returns the pieces that backups and the log behind them consist of.
-func (c *Courier) named(ctx context.Context, kept map[string]bool) (map[string]struct{}, error) {
+func (v *vault) named(ctx context.Context, kept map[string]bool) (map[string]struct{}, error) {
 	named := map[string]struct{}{}
 	add := func(p piece) { named[strings.Clone(p.Name)] = struct{}{} }
 	for name := range kept {
-		m, err := c.vault.manifest(ctx, name)
+		m, err := v.manifest(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		m.names(add)
-		err = c.vault.steps(ctx, name, func(_ span, s *step) error {
+		err = v.steps(ctx, name, func(_ span, s *step) error {
 			for _, p := range s.Log {
 				add(p.piece)
 			}
@@ -98,9 +98,6 @@ func (c *Courier) named(ctx context.Context, kept map[string]bool) (map[string]s
 		if err != nil {
 			return nil, err
 		}
-	}
-	for _, p := range c.chain.log {
-		add(p.piece) // what no step tells yet
 	}
 	return named, nil
 }

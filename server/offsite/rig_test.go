@@ -23,6 +23,7 @@ type model struct {
 	values   uint64
 	segments []Segment
 	held     int
+	busy     func() // while the store is copied
 }
 
 const (
@@ -82,6 +83,9 @@ func (m *model) trim(t *testing.T) {
 // Copy implements Source.
 func (m *model) Copy(dir string) error {
 	err := os.MkdirAll(filepath.Join(dir, "log"), 0o700)
+	if m.busy != nil {
+		m.busy()
+	}
 	put := func(name, text string) {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}

@@ -138,9 +138,12 @@ func (b *bucket) Delete(ctx context.Context, name string) error {
 // plain is the answer of the store, if that is the reason of an error, without what the client puts around it.
 func plain(err error) error {
 	var api smithy.APIError
+	var request *url.Error
 	switch {
 	case err == nil:
 		return nil
+	case !errors.As(err, &api) && errors.As(err, &request):
+		return request.Err
 	case !errors.As(err, &api):
 		return err
 	case api.ErrorCode() == "NoSuchKey":
