@@ -95,6 +95,8 @@ const (
 	ErrNoSnapshot         = WireError("ERR no such snapshot")
 	ErrSnapshotExists     = WireError("ERR a snapshot with this name exists")
 	ErrSnapshotMemory     = WireError("ERR snapshots are not available: data is kept in memory only")
+	ErrNoBackups          = WireError("ERR backups are not available: the directive backup-target says where they go, and it is empty")
+	ErrBackupInProgress   = WireError("ERR a backup is already under way")
 	ErrQueueTooLong       = WireError("ERR the transaction is too long")
 	ErrInternal           = WireError("ERR internal error")
 	ErrMaxClients         = WireError("ERR max number of clients reached")

@@ -37,15 +37,21 @@ func (s *Store) prepareFiles() error {
 }
 
 // readFormat opens the store for reading to see whether its format is ours.
-func (s *Store) readFormat() (err error) {
-	f := fence.New(s.opts.FS, s.opts.Dir)
-	s.disk.SetFence(f)
-	o := s.pebbleOptions(f)
+func (s *Store) readFormat() error { return s.peek(func() error { return nil }) }
+
+// peek opens the store for reading, and calls f once the meta is known.
+func (s *Store) peek(f func() error) (err error) {
+	files := fence.New(s.opts.FS, s.opts.Dir)
+	s.disk.SetFence(files)
+	o := s.pebbleOptions(files)
 	o.ReadOnly = true
-	if s.disk.DB, err = lsm.Open(s.opts.Dir, o, f, s.closing.Load); err != nil {
+	if s.disk.DB, err = lsm.Open(s.opts.Dir, o, files, s.closing.Load); err != nil {
 		return wal.Named(err)
 	}
-	return errors.Join(s.loadMeta(), lsm.Close(s.opts.Dir, s.disk.DB, f))
+	if err = s.loadMeta(); err == nil {
+		err = f()
+	}
+	return errors.Join(err, lsm.Close(s.opts.Dir, s.disk.DB, files))
 }
 
 // complete ends the making of a new store. Pebble begins its first log in a form

@@ -10,8 +10,8 @@ import (
 	"github.com/vigildb/vigil/server/backup"
 )
 
-// openBackup tells snapshots what they need of the server.
-func openBackup(srv *Server) {
+// openSnapshots tells snapshots what they need of the server.
+func openSnapshots(srv *Server) {
 	o := backup.Options{Store: srv.store, Clock: srv.clock, InMemory: srv.opts.InMemory, Membership: host{srv}.Membership,
 		Go: srv.workers.Go, Other: srv.respond}
 	if srv.opts.Group != nil {

@@ -342,10 +342,11 @@ func TestEveryCommandHasALineThatSucceedsAndOneThatFails(t *testing.T) {
 }
 
 // processOnly are commands that cannot succeed here: the server would end, has no
-// configuration file, no file of users, no directory of files of others, no position of a stream and no replica, runs no script, no call
+// configuration file, no file of users, no directory of files of others, no target of backups, no position of a stream and no replica, runs no script, no call
 // takes long, or the reply is an error on purpose.
 var processOnly = map[string]bool{"SHUTDOWN": true, "SYNC": true, "PSYNC": true, "LATENCY GRAPH": true, "CONFIG REWRITE": true, "ACL LOAD": true, "ACL SAVE": true, "SCRIPT KILL": true,
-	"FUNCTION KILL": true, "DEBUG ERROR": true, "DEBUG CONFIG-REWRITE-FORCE-ALL": true, "FAILOVER": true, "VIGIL.CHANGES FROM": true, "VIGIL.IMPORT PATH": true, "VIGIL.IMPORT STOP": true, "VIGIL.EXPORT PATH": true, "VIGIL.EXPORT STOP": true}
+	"FUNCTION KILL": true, "DEBUG ERROR": true, "DEBUG CONFIG-REWRITE-FORCE-ALL": true, "FAILOVER": true, "VIGIL.CHANGES FROM": true, "VIGIL.IMPORT PATH": true, "VIGIL.IMPORT STOP": true, "VIGIL.EXPORT PATH": true, "VIGIL.EXPORT STOP": true,
+	"VIGIL.BACKUP NOW": true, "VIGIL.BACKUP STATUS": true, "VIGIL.BACKUP LIST": true}
 
 // needsAProcess reports whether a command is one of them, or needs other machines.
 func needsAProcess(c *commands.Command) bool {

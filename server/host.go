@@ -28,6 +28,7 @@ var (
 	_ commands.Relocker        = (*session)(nil)
 	_ acl.Access               = (*session)(nil)
 	_ acl.Files                = (*session)(nil)
+	_ admin.Backups            = (*session)(nil)
 	_ admin.ChangeLog          = (*session)(nil)
 	_ admin.Config             = (*session)(nil)
 	_ admin.Databases          = (*session)(nil)

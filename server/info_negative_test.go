@@ -37,7 +37,8 @@ func infoNumbers(t *testing.T, text string) map[string]float64 {
 
 // unknownIsMinusOne are the fields that Redis shows as -1 while there is no value.
 var unknownIsMinusOne = map[string]bool{"second_repl_offset": true, "rdb_last_bgsave_time_sec": true, "rdb_current_bgsave_time_sec": true,
-	"aof_last_rewrite_time_sec": true, "aof_current_rewrite_time_sec": true}
+	"aof_last_rewrite_time_sec": true, "aof_current_rewrite_time_sec": true,
+	"vigil_backup_last_age_sec": true, "vigil_backup_last_time_sec": true, "vigil_backup_restorable_age_sec": true}
 
 func TestNoNumberOfInfoIsNegative(t *testing.T) {
 	r := newRig(t, onDisk(t.TempDir()))

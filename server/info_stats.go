@@ -43,6 +43,7 @@ func infoPersistence(t *info.Text, s *session) {
 	info.Field(t, "aof_pending_bio_fsync", 0)
 	info.Field(t, "aof_delayed_fsync", 0)
 	info.Engine(t, st, &s.srv.figures.Slowly().Disk, s.srv.opts.InMemory, s.srv.store.Space)
+	infoBackups(t, s)
 	if s.srv.loading.Load() {
 		infoLoading(t, s)
 	}

@@ -44,6 +44,8 @@ const owners = `
 	html/template:                         server/window
 	github.com/prometheus:                 server/window server/internal/report server/metrics
 	github.com/youmark/pkcs8:              server/certs/pkcs8
+	github.com/aws/aws-sdk-go-v2:          server/offsite/s3
+	github.com/aws/smithy-go:              server/offsite/s3
 	go.etcd.io/raft:                       server/cluster server/cluster/mesh
 	google.golang.org/protobuf:            server/cluster server/cluster/mesh
 `
@@ -93,6 +95,8 @@ const rooms = `
 	server/servertest:      server server/internal/door
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
 	server/pubsub:          commands commands/pubsub structures/glob structures/slots
+	server/offsite:
+	server/offsite/s3:      server/offsite
 	server/replica:         structures/aof
 	server/resp:
 	server/source:          persistence structures structures/aof
@@ -201,6 +205,7 @@ func TestEmbeddersLinkWhatTheyUse(t *testing.T) {
 		}
 		for path := range strings.FieldsSeq(string(out)) {
 			for _, other := range []string{"go.etcd.io/raft", "net/http/pprof", "html/template", "github.com/youmark/pkcs8", "golang.org/x/crypto",
+				"github.com/aws/aws-sdk-go-v2", module + "server/offsite/s3",
 				"github.com/prometheus/client_golang/prometheus/promhttp", module + "server/cluster", module + "server/membership", module + "server/window"} {
 				if path == other || strings.HasPrefix(path, other+"/") {
 					t.Errorf("a program that embeds %s links %s", embeds, path)

@@ -17,6 +17,7 @@ import (
 	"github.com/vigildb/vigil/server/audit"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/internal/door"
+	"github.com/vigildb/vigil/server/offsite"
 )
 
 // Options say how a server is opened. The zero value keeps everything in the
@@ -65,6 +66,10 @@ type Options struct {
 	inside // what packages of vigil set
 
 	mostBulk int64 // most bytes of an argument that the system has room for in a file; 0: any number
+
+	// OpenBackupTarget opens what the directive backup-target names. Nil opens directories only: the client of S3 is in
+	// package server/offsite/s3, which not every program needs.
+	OpenBackupTarget offsite.Opener
 
 	secret [16]byte // of a new store
 	fixed  bool     // Seed was given

@@ -70,6 +70,7 @@ type Server struct {
 	stats      stats
 	snapshots  backup.Snapshots
 	cluster    *backup.Cluster
+	backups    backups
 	imports    transfers
 	exports    transfers
 	following  following
@@ -187,7 +188,8 @@ func Start(o Options) (*Server, error) {
 	}
 	srv.watchConfig()
 	srv.recallConfiguration() // as far as it is known, too
-	openBackup(srv)
+	openSnapshots(srv)
+	srv.openBackups()
 	srv.figures.Open(srv.store, figureSource{srv})
 	srv.openSource()
 	srv.activeExpire.Store(true)
@@ -374,6 +376,7 @@ func (srv *Server) end() error {
 	srv.scripts.endLate()
 	srv.endFollowing() // which may wait for a script
 	srv.cron.stop()
+	srv.closeBackups()
 	srv.secure.handshakes.Close()
 	srv.clients.hangUpAll()
 	err := srv.part()

@@ -12,6 +12,8 @@ import (
 var options = [...]struct{ name, doc string }{
 	{"--check --dir DIR", "Checks a snapshot or a store that no server has open, and reports damage."},
 	{"--restore SNAPSHOT --dir NEW", "Creates a new store from a snapshot."},
+	{"--restore TARGET [--until TIME] [--backup NAME] --dir NEW", "Creates a new store from a backup at s3://bucket/prefix or file:///path, with the log behind it up to a time."},
+	{"--check-backup TARGET", "Reads all backups at a target, and reports damage."},
 	{"--import FILE|DIR|- --dir DIR", "Makes keys of an RDB file, an append-only file or a directory of these, of Redis or Valkey; docs/migration.md has the options."},
 	{"--export FILE --for TARGET --dir DIR", "Writes the keys as an RDB file for redis7.0, redis7.4, valkey8 or valkey9."},
 	{"--recover alone", "Starts a member of a group as the only one, with what it has, and a new number: for a group whose other members are lost. They cannot come back."},

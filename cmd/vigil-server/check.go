@@ -25,13 +25,14 @@ type modes struct {
 	alone    bool // go on as the only member of a group
 	transfer fileTransfer
 	newcomer newcomer
+	backups  backupMode
 }
 
 // splitModes takes the modes out of the arguments.
 func splitModes(args []string) (m modes, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		name, value := args[i], ""
-		if name == "--restore" || name == "--recover" || isTransfer(name) {
+		if name == "--restore" || name == "--recover" || isTransfer(name) || isBackupMode(name) {
 			if i++; i == len(args) {
 				return m, nil, fmt.Errorf("%s: missing argument", name)
 			}
@@ -55,6 +56,10 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 			default:
 				return m, nil, fmt.Errorf("--recover %s: there are only --recover truncate and --recover alone", value)
 			}
+		case "--check-backup", "--until", "--backup":
+			if err := m.backups.option(name, value); err != nil {
+				return m, nil, &exitStatus{statusNotRun, err}
+			}
 		default:
 			if !isTransfer(name) {
 				rest = append(rest, name)
@@ -68,6 +73,9 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 	}
 	if (m.doctor || m.ping) && (m.doctor && m.ping || m.check || m.snapshot != "" || m.transfer.path != "" || m.alone || m.recover != 0) {
 		return m, nil, errors.New("--doctor and --ping: one at a time, and beside directives only")
+	}
+	if err := m.backups.fits(&m); err != nil {
+		return m, nil, &exitStatus{statusNotRun, err}
 	}
 	if m.check && m.snapshot != "" {
 		return m, nil, errors.New("--check and --restore: one at a time; --restore checks the snapshot")

@@ -3,6 +3,8 @@
 //	vigil-server [file] [--directive value ...]
 //	vigil-server --check --dir DIR
 //	vigil-server --restore SNAPSHOT --dir NEW [--directive value ...]
+//	vigil-server --restore s3://BUCKET/PREFIX [--until TIME] [--backup NAME] --dir NEW [--directive value ...]
+//	vigil-server --check-backup s3://BUCKET/PREFIX [--backup-directive value ...]
 //	vigil-server --import FILE|DIR|- --dir DIR [--import-on-conflict RULE] [--directive value ...]
 //	vigil-server --export FILE --for TARGET --dir DIR [--directive value ...]
 //	vigil-server --doctor|--ping [file] [--directive value ...]
@@ -55,6 +57,9 @@ const usage = `usage: vigil-server [file] [--directive value ...]
        vigil-server - (read directives from standard input)
        vigil-server --check --dir DIR            (check a snapshot, or a store that no server has open)
        vigil-server --restore SNAPSHOT --dir NEW (create a new store from a snapshot; with more directives, start with it)
+       vigil-server --restore s3://BUCKET/PREFIX|file:///PATH --dir NEW (create a new store from the newest backup and the log behind it; with
+                                                 --until 2026-01-02T03:04:05Z, --backup NAME, --backup-key-file FILE and other --backup-* directives)
+       vigil-server --check-backup s3://BUCKET/PREFIX|file:///PATH (read all that is there; with --backup-* directives)
        vigil-server --import FILE|DIR|- --dir DIR (make keys of an RDB file, an append-only file, a directory of these with a manifest, or
                                                  the standard input; with --import-on-conflict fail|skip|replace|replace-all, --import-only 0,3,
                                                  --import-until UNIX-TIME, --import-truncated no, --import-skip-unknown yes)
@@ -88,11 +93,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if dir, only := restoreOnly(args); only && mode.snapshot != "" {
-		r, err := restore(mode.snapshot, dir, stdout, os.Stderr)
-		if err == nil {
-			writeNext(stdout, r.Origin, dir)
-		}
+	if done, err := offline(&mode, args, stdin, stdout); done || err != nil {
 		return err
 	}
 	if mode.transfer.imports.Path != "" {
@@ -127,7 +128,7 @@ func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 		return mode.transfer.run(config, stdin, stdout, os.Stderr)
 	}
 	if mode.snapshot != "" {
-		if _, err := restore(mode.snapshot, set.Dir, stdout, os.Stderr); err != nil {
+		if _, err := restoreFrom(&mode, config, set.Dir, stdout); err != nil {
 			logFatal(set.LogFile, err)
 			return err
 		}
@@ -175,7 +176,7 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	if err != nil {
 		return err
 	}
-	options := server.Options{Config: config, Log: log, Audit: out.trail, Inherited: held}
+	options := server.Options{Config: config, Log: log, Audit: out.trail, Inherited: held, OpenBackupTarget: openBackupTarget(config)}
 	options.DerivedMaxMemory = derivedMaxMemory(set, limit)
 	options.Store = func(o *persistence.Options) { o.Recover = mode.recover }
 	group.Join(&options)

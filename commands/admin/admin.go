@@ -31,7 +31,7 @@ func Group() commands.Group {
 			Cost:    "O(1)",
 			Summary: "Draws a city at night, different each time, and shows the version.", Run: lolwut},
 	}
-	for _, more := range [][]commands.Command{commands.IntrospectionRows(), replicationRows(), sourceRows(), changesRows(), configRows(), saveRows(), snapshotRows(), transferRows(), slowlogRows(),
+	for _, more := range [][]commands.Command{commands.IntrospectionRows(), replicationRows(), sourceRows(), changesRows(), configRows(), saveRows(), snapshotRows(), backupRows(), transferRows(), slowlogRows(),
 		memoryRows(), latencyRows(), hotKeysRows(), moduleRows(), debugRows(), keyspaceRows()} {
 		rows = append(rows, more...)
 	}

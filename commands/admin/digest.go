@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
@@ -143,16 +144,18 @@ func debugDigest(c *commands.Ctx) error {
 		}
 		c.Tx.Select(db)
 		all.chainNumber(uint32(db))
-		var err error
+		var keys [][]byte // first: a value that comes into memory moves keys of the table that is walked
 		c.Tx.Keys(func(key []byte) bool {
+			keys = append(keys, bytes.Clone(key))
+			return true
+		})
+		for _, key := range keys {
 			var d digest
 			d.chain(key)
-			err = d.key(c, key)
+			if err := d.key(c, key); err != nil {
+				return err
+			}
 			all.add(d[:])
-			return err == nil
-		})
-		if err != nil {
-			return err
 		}
 	}
 	c.Reply.Status(hex.EncodeToString(all[:]))

@@ -92,6 +92,9 @@ func (v *Snapshots) makeIn(name string, whole *snapshot.Whole) error {
 	return nil
 }
 
+// CopyTo writes a snapshot of the server to a directory, which is none of those that List shows.
+func (v *Snapshots) CopyTo(dir string) error { return v.o.Store.SnapshotOf(dir, v.origin(nil)) }
+
 // origin is what a snapshot says of itself, nil for a server that is alone.
 func (v *Snapshots) origin(whole *snapshot.Whole) *snapshot.Origin {
 	m := v.o.Membership()

@@ -130,6 +130,7 @@ type Settings struct {
 	// change it.
 	ThrowAway   bool
 	AppendFsync Fsync
+	Backup      Backup
 
 	// Memory.
 	MaxMemory        int64 // bytes; 0: no limit

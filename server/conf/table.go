@@ -61,6 +61,7 @@ func sections() []section {
 		{"Process", "", processRows()},
 		{"Access", "", accessRows()},
 		{"Data on disk", "", diskRows()},
+		{"Backups that leave the machine", "", backupRows()},
 		{"Memory", "", memoryRows()},
 		{"Encodings", "", encodingsRows()},
 		{"Filters", "", filtersRows()},

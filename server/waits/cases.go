@@ -33,6 +33,7 @@ var Sizeless = map[string]string{
 	"DEBUG": container, "DEBUG SLEEP": "to hold others up is what it is for", "DEBUG SET-ACTIVE-EXPIRE": fixed,
 	"DEBUG RELOAD": debugging, "DEBUG OBJECT": debugging, "DEBUG STRINGMATCH-LEN": debugging,
 	"DEBUG CHANGE-REPL-ID": fixed, "DEBUG CONFIG-REWRITE-FORCE-ALL": fixed, "DEBUG JMAP": fixed, "DEBUG HELP": fixed, "OBJECT": container, "OBJECT HELP": fixed,
+	"VIGIL.BACKUP": container, "VIGIL.BACKUP NOW": "it works in the background", "VIGIL.BACKUP STATUS": fixed, "VIGIL.BACKUP LIST": fixed, "VIGIL.BACKUP HELP": fixed,
 	"VIGIL.SNAPSHOT": container, "VIGIL.SNAPSHOT LIST": fixed, "VIGIL.SNAPSHOT DELETE": "it removes files",
 	"VIGIL.SNAPSHOT HELP": fixed, "WAIT": "it waits for replicas", "MIGRATE": "see DUMP and DEL: it sends without locks",
 	"PFSELFTEST": fixed, "XGROUP": container, "XGROUP HELP": fixed,
