@@ -362,9 +362,9 @@ func (r *received) Keep(at replica.Position) error {
 	}
 	summary := r.run.Summary()
 	for _, line := range summary.Lines() {
-		srv.logf(LogNotice, "MASTER <-> REPLICA sync: %s", line)
+		srv.logf(logNotice, "MASTER <-> REPLICA sync: %s", line)
 	}
-	srv.logf(LogNotice, "MASTER <-> REPLICA sync: finished with %d keys", summary.All)
+	srv.logf(logNotice, "MASTER <-> REPLICA sync: finished with %d keys", summary.All)
 	return nil
 }
 

@@ -27,9 +27,9 @@ func openSnapshots(srv *Server) {
 		return srv.rand.Uint64()
 	}
 	o.Logf = func(warning bool, format string, args ...any) {
-		level := LogNotice
+		level := logNotice
 		if warning {
-			level = LogWarning
+			level = logWarning
 		}
 		srv.logf(level, format, args...)
 	}

@@ -89,7 +89,7 @@ func (r runner) run(k blocking.Key, w *blocking.Call, of *session) (c commands.C
 	s := r.s
 	defer func() {
 		if bug := recover(); bug != nil {
-			s.srv.logf(LogWarning, "panic in the call of client %d: %v\n%s", of.ID, bug, debug.Stack())
+			s.srv.logf(logWarning, "panic in the call of client %d: %v\n%s", of.ID, bug, debug.Stack())
 			of.conn.HangUp()
 			out = blocking.Broken
 		}
@@ -163,7 +163,7 @@ func (srv *Server) computeOne(ctx context.Context, c *blocking.Call, work comman
 	s := c.Client.(*session)
 	defer func() {
 		if bug := recover(); bug != nil {
-			srv.logf(LogWarning, "panic in the call of client %d: %v\n%s", s.ID, bug, debug.Stack())
+			srv.logf(logWarning, "panic in the call of client %d: %v\n%s", s.ID, bug, debug.Stack())
 			srv.blocked.Cancel(c)
 			s.conn.HangUp()
 		}
@@ -179,7 +179,7 @@ func (srv *Server) computeOne(ctx context.Context, c *blocking.Call, work comman
 	if err != nil {
 		text, known := commands.Text(err)
 		if !known {
-			srv.logf(LogWarning, "%s failed: %v", c.Command.FullName(), err)
+			srv.logf(logWarning, "%s failed: %v", c.Command.FullName(), err)
 		}
 		srv.stats.countError(string(text))
 		answer = func(r *commands.Reply) { r.Error(text) }

@@ -134,14 +134,14 @@ func (srv *Server) evict(s *session, why string) {
 		return
 	}
 	srv.stats.evictedClients.Add(1)
-	srv.logf(LogNotice, "evicting client %d, which uses %d bytes: %s", s.ID, s.weight(), why)
+	srv.logf(logNotice, "evicting client %d, which uses %d bytes: %s", s.ID, s.weight(), why)
 	srv.kill(s)
 }
 
 // refuse closes an unauthenticated client.
 func (srv *Server) refuse(s *session) {
 	srv.stats.rejectedClients.Add(1)
-	srv.logf(LogVerbose, "client %d is closed: clients hold too much before their AUTH", s.ID)
+	srv.logf(logVerbose, "client %d is closed: clients hold too much before their AUTH", s.ID)
 	srv.kill(s)
 }
 

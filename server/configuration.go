@@ -117,7 +117,7 @@ func (s *session) ConfigSet(pairs []string) error {
 // setPassword gives the default user the password of the configuration.
 func (srv *Server) setPassword(c *conf.Settings) {
 	if err := srv.users.SetPassword(c.RequirePass, nil); err != nil {
-		srv.logf(LogWarning, "requirepass: %v", err)
+		srv.logf(logWarning, "requirepass: %v", err)
 	}
 }
 
@@ -132,10 +132,10 @@ func (h host) ConfigRewrite(all bool) error {
 		rewrite = h.srv.config.RewriteAll
 	}
 	if err := rewrite(); err != nil {
-		h.srv.logf(LogWarning, "CONFIG REWRITE: %v", err)
+		h.srv.logf(logWarning, "CONFIG REWRITE: %v", err)
 		return err
 	}
-	h.srv.logf(LogNotice, "CONFIG REWRITE executed with success")
+	h.srv.logf(logNotice, "CONFIG REWRITE executed with success")
 	return nil
 }
 

@@ -137,7 +137,7 @@ func (srv *Server) dropIdle(now time.Time) {
 			continue
 		}
 		if now.UnixMilli()-s.lastInput.Load() > limit.Milliseconds() {
-			srv.logf(LogVerbose, "closing idle client %d", s.ID)
+			srv.logf(logVerbose, "closing idle client %d", s.ID)
 			s.conn.HangUp()
 		}
 	}

@@ -37,6 +37,6 @@ func (s *session) endCrossing() {
 	if last > 0 && now-last < crossingEvery.Milliseconds() || !s.srv.crossed.CompareAndSwap(last, now) {
 		return
 	}
-	s.srv.logf(LogWarning, "Possible SECURITY ATTACK detected: client %s sent a word of HTTP, POST or Host:, in place of a command. "+
+	s.srv.logf(logWarning, "Possible SECURITY ATTACK detected: client %s sent a word of HTTP, POST or Host:, in place of a command. "+
 		"A web page may be using a browser to write to this server. The connection was closed, and nothing behind that word was run.", s.address())
 }

@@ -90,7 +90,7 @@ func (h host) DismissAlone(id string) {
 	srv.workers.Go(func() {
 		defer srv.endDismissal(id)
 		if err := h.dismissAlone(srv.done, id); err != nil && srv.done.Err() == nil {
-			srv.logf(LogWarning, "CLUSTER FORGET of %s was sent to this server, and it stays: %v", id, err)
+			srv.logf(logWarning, "CLUSTER FORGET of %s was sent to this server, and it stays: %v", id, err)
 		}
 	})
 }
@@ -174,7 +174,7 @@ func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, node s
 	srv.workers.Go(func() { // ends with the group's part, or when that cannot end
 		defer srv.endDismissal(node)
 		if err := srv.opts.Group.Reset(srv.done); err != nil {
-			srv.logf(LogWarning, "CLUSTER FORGET of this server was sent to another one, and it stays: %v", err)
+			srv.logf(logWarning, "CLUSTER FORGET of this server was sent to another one, and it stays: %v", err)
 		}
 	})
 	return &backup.Reply{}

@@ -349,7 +349,7 @@ func (s *session) handle(cmd *commands.Command, argv [][]byte) error {
 func (s *session) fail(cmd *commands.Command, err error) {
 	text, known := commands.Text(err)
 	if !known {
-		s.srv.logf(LogWarning, "%s failed: %v", cmd.FullName(), err)
+		s.srv.logf(logWarning, "%s failed: %v", cmd.FullName(), err)
 	}
 	var counted commands.Counted
 	if !errors.As(err, &counted) {

@@ -59,7 +59,7 @@ func (s *session) settle() (bool, error) {
 	if always || s.dur.big {
 		if ok, err := s.conn.Durable(s.dur.awaited()); !ok && (always || err == nil) {
 			if err != nil {
-				s.srv.logf(LogWarning, "disconnecting a client whose write could not be made durable: %v", err)
+				s.srv.logf(logWarning, "disconnecting a client whose write could not be made durable: %v", err)
 			}
 			return false, err
 		}

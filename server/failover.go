@@ -72,7 +72,7 @@ func (h host) Failover(o admin.Failover) error {
 	f.abort = abort
 	f.state.Store(int32(failoverWaits))
 	srv.pause.Settle(1)
-	srv.logf(LogNotice, "FAILOVER requested: writes wait until a replica has everything")
+	srv.logf(logNotice, "FAILOVER requested: writes wait until a replica has everything")
 	srv.workers.Go(func() { srv.runFailover(ctx, &o) }) // ends with the hand-over, ABORT or the server
 	return nil
 }
@@ -80,9 +80,9 @@ func (h host) Failover(o admin.Failover) error {
 // runFailover hands over, and lets clients write again if this is a master in the end.
 func (srv *Server) runFailover(ctx context.Context, o *admin.Failover) {
 	if err := srv.tryHandOver(ctx, o); err != nil {
-		srv.logf(LogWarning, "FAILOVER aborted: %v", err)
+		srv.logf(logWarning, "FAILOVER aborted: %v", err)
 	} else {
-		srv.logf(LogNotice, "FAILOVER: the replica has taken over")
+		srv.logf(logNotice, "FAILOVER: the replica has taken over")
 	}
 	f := &srv.failover
 	f.mu.Lock()
@@ -170,7 +170,7 @@ func (srv *Server) becomeReplica(o *admin.Failover, forced bool, answer chan err
 		return begun, err
 	}
 	srv.source.End("another server takes over")
-	srv.logf(LogNotice, "FAILOVER: asking %s:%d to take over at offset %d", heir.Host, heir.Port, heir.Offset)
+	srv.logf(logNotice, "FAILOVER: asking %s:%d to take over at offset %d", heir.Host, heir.Port, heir.Offset)
 	if err := srv.rememberMaster(heir.Host + " " + strconv.Itoa(heir.Port)); err != nil {
 		return true, err
 	}

@@ -60,7 +60,7 @@ func (srv *Server) openFollowing() error {
 	set := srv.settings().conf
 	if set.MasterHost == "" {
 		if srv.opts.Group == nil && srv.store.Replicated().Follows {
-			srv.logf(LogNotice, "The data is that of a master that the configuration does not name: this server is a master from now on")
+			srv.logf(logNotice, "The data is that of a master that the configuration does not name: this server is a master from now on")
 			return srv.promote()
 		}
 		return nil
@@ -92,7 +92,7 @@ func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
 	if err := srv.rememberMaster(host + " " + strconv.Itoa(port)); err != nil {
 		return false, err
 	}
-	srv.logf(LogNotice, "Before turning into a replica, this server may have had data of its own: it is replaced when the master's has come")
+	srv.logf(logNotice, "Before turning into a replica, this server may have had data of its own: it is replaced when the master's has come")
 	return false, srv.followMaster(host, port)
 }
 
@@ -111,7 +111,7 @@ func (s *session) ReplicaOfNoOne() error {
 	if err := srv.rememberMaster("no one"); err != nil {
 		return err
 	}
-	srv.logf(LogNotice, "MASTER MODE enabled (by a client)")
+	srv.logf(logNotice, "MASTER MODE enabled (by a client)")
 	return srv.promote()
 }
 
@@ -143,9 +143,9 @@ func (srv *Server) followHeir(host string, port int, takeOver func(refused error
 	a := srv.newApplier()
 	f.now.Store(replica.Start(replica.Options{Host: host, Port: port, Dial: srv.dialMaster, Settings: srv.replicaSettings, Durable: a.Durable, TakeOver: takeOver,
 		Logf: func(warning bool, format string, args ...any) {
-			level := LogNotice
+			level := logNotice
 			if warning {
-				level = LogWarning
+				level = logWarning
 			}
 			srv.logf(level, format, args...)
 		}}, a))
@@ -190,7 +190,7 @@ func (srv *Server) promote() error {
 	if err == nil {
 		if next.ID2 != "" && srv.opts.Group == nil {
 			if err := srv.source.Continue(next.ID, next.ID2, next.Offset); err != nil {
-				srv.logf(LogWarning, "replication: other replicas of the former master have to synchronize anew: %v", err)
+				srv.logf(logWarning, "replication: other replicas of the former master have to synchronize anew: %v", err)
 			}
 		}
 		srv.store.SetFollowing(false)
@@ -214,7 +214,7 @@ func (s *session) Succeed(stream string) error {
 	if err := srv.rememberMaster("no one"); err != nil {
 		return err
 	}
-	srv.logf(LogNotice, "MASTER MODE enabled (failover request from the master)")
+	srv.logf(logNotice, "MASTER MODE enabled (failover request from the master)")
 	return srv.promote()
 }
 

@@ -57,7 +57,7 @@ func (srv *Server) loadLibraries() {
 	e, sources, set := srv.scripts.engine, srv.store.Texts(persistence.Libraries), lua.NewLibraries()
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		if _, err := e.AddLibrary(set, sources[name], false, srv.settings().conf.LuaMemoryLimit); err != nil {
-			srv.logf(LogWarning, "Library %s was not loaded: %v", name, err)
+			srv.logf(logWarning, "Library %s was not loaded: %v", name, err)
 		}
 	}
 	e.SetLibraries(set)

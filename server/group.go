@@ -145,14 +145,14 @@ func (srv *Server) part() error {
 func (srv *Server) lead() {
 	srv.loadLibraries()
 	srv.leadMoves()
-	srv.logf(LogNotice, "This member leads the group from now on")
+	srv.logf(logNotice, "This member leads the group from now on")
 }
 
 // follow disconnects the clients, as Sentinel does those of a master that it makes a
 // replica: what they watch, wait for and cache, and calls without a reply, belong to a
 // leadership that has ended.
 func (srv *Server) follow() {
-	srv.logf(LogNotice, "This member has ceased to lead the group: its clients are disconnected")
+	srv.logf(logNotice, "This member has ceased to lead the group: its clients are disconnected")
 	srv.clients.hangUpAll()
 	srv.followMoves()
 	srv.fence.Follow()

@@ -95,6 +95,6 @@ func (c *cron) yieldLead(srv *Server, now time.Time) {
 		return
 	}
 	c.yielded = now
-	srv.logf(LogNotice, "The disk is full: another member is asked to lead the group")
+	srv.logf(logNotice, "The disk is full: another member is asked to lead the group")
 	srv.workers.Go(g.HandOver) // ends within two election timeouts; Close ends the group before it waits
 }

@@ -22,7 +22,7 @@ func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
 	lsn := s.dur.last()
 	if wait {
 		if err := s.srv.journal.WaitDurable(lsn); err != nil {
-			s.srv.logf(LogWarning, "WAITAOF: %v", err)
+			s.srv.logf(logWarning, "WAITAOF: %v", err)
 			return false
 		}
 	}
@@ -42,7 +42,7 @@ func (h host) Rewrite() error {
 		defer srv.workers.Done()
 		err := srv.store.Materialise(srv.done)
 		if err != nil && srv.done.Err() == nil {
-			srv.logf(LogWarning, "store all keys: %v", err)
+			srv.logf(logWarning, "store all keys: %v", err)
 		}
 		srv.rewrites.end(srv.clock.Now(), err)
 	}()
@@ -58,18 +58,18 @@ func (s *session) Shutdown(c *commands.Ctx, o admin.ShutdownOptions) error {
 		return s.srv.busyError()
 	}
 	if o.Safe && !o.Force && !s.srv.mayLeave() {
-		s.srv.logf(LogWarning, "not shut down: %s", whyStay)
+		s.srv.logf(logWarning, "not shut down: %s", whyStay)
 		return commands.ErrShutdownFailed
 	}
 	if o.Save && !s.srv.loading.Load() {
 		if err := s.srv.Snapshot(); err != nil {
-			s.srv.logf(LogWarning, "%v", err)
+			s.srv.logf(logWarning, "%v", err)
 			if !o.Force {
 				return commands.ErrShutdownFailed
 			}
 		}
 	}
-	s.srv.logf(LogNotice, "client %d requested a shutdown", s.ID)
+	s.srv.logf(logNotice, "client %d requested a shutdown", s.ID)
 	s.srv.stopListening() // before the client notices
 	c.CloseAfter = true
 	s.srv.downOnce.Do(func() { close(s.srv.shutdown) })

@@ -286,7 +286,7 @@ func (srv *Server) joinLibraries(sources []string, o ImportOptions) (*lua.Librar
 				text, _ := commands.Text(err)
 				return nil, fmt.Errorf("library %d of functions: %s", n+1, text)
 			}
-			srv.logf(LogWarning, "A library of functions was not imported: %v", err)
+			srv.logf(logWarning, "A library of functions was not imported: %v", err)
 		}
 	}
 	now := e.Libraries()

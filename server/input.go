@@ -186,7 +186,7 @@ func (s *session) Feed(n int) error {
 	// Queued calls are input that was not run yet.
 	if int64(s.in.unread()+s.txn.queueBytes) > set.queryBuffer {
 		s.srv.stats.queryLimitDrops.Add(1)
-		s.srv.logf(LogWarning, "closing client %d: query buffer over its limit", s.ID)
+		s.srv.logf(logWarning, "closing client %d: query buffer over its limit", s.ID)
 		return errQueryBuffer
 	}
 	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
@@ -227,7 +227,7 @@ func (s *session) takeArgument(arg []byte) bool {
 func (s *session) protocolError(bad error) {
 	s.ctx.Reply.Error(commands.ErrProtocol(bad))
 	s.srv.stats.countError("ERR")
-	s.srv.logf(LogVerbose, "protocol error from client %d: %v", s.ID, bad)
+	s.srv.logf(logVerbose, "protocol error from client %d: %v", s.ID, bad)
 	s.closing = true
 }
 

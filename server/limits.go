@@ -48,7 +48,7 @@ func (srv *Server) fitMaxClients() error {
 	if most < 1 {
 		return fmt.Errorf("your current 'ulimit -n' of %d is not enough for the server to start", limit)
 	}
-	srv.logf(LogWarning, "Current maximum open files is %d. maxclients has been reduced to %d to compensate for low ulimit. "+
+	srv.logf(logWarning, "Current maximum open files is %d. maxclients has been reduced to %d to compensate for low ulimit. "+
 		"If you need higher maxclients increase 'ulimit -n'.", limit, most)
 	err := srv.config.Set(conf.Caller{Local: true}, []conf.Pair{{Name: "maxclients", Value: strconv.FormatInt(most, 10)}})
 	srv.apply(srv.config.Settings())
@@ -83,7 +83,7 @@ func segmentBytes(limit uint64) int64 {
 func (srv *Server) fitBulk(limit uint64) {
 	srv.opts.mostBulk = int64(max(min(limit/bulkParts, math.MaxInt64), leastBulk))
 	if most := srv.opts.mostBulk; srv.settings().conf.ProtoMaxBulkLen > most {
-		srv.logf(LogWarning, "The size of files is limited to %d bytes. Arguments of commands can have %d, and not the %d of proto-max-bulk-len. "+
+		srv.logf(logWarning, "The size of files is limited to %d bytes. Arguments of commands can have %d, and not the %d of proto-max-bulk-len. "+
 			"If you need longer values increase 'ulimit -f'.", limit, most, srv.settings().conf.ProtoMaxBulkLen)
 	}
 	srv.apply(srv.config.Settings())

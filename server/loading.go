@@ -46,7 +46,7 @@ func (srv *Server) Load(ctx context.Context) error {
 		return err
 	}
 	srv.loading.Store(false)
-	srv.logf(LogNotice, "DB loaded from disk: %.3f seconds", srv.clock.Since(began).Seconds())
+	srv.logf(logNotice, "DB loaded from disk: %.3f seconds", srv.clock.Since(began).Seconds())
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (s *session) unknownAdmin(cmd *commands.Command) bool {
 // reportLoading logs the progress of Load. The cron calls it once a second.
 func (srv *Server) reportLoading() {
 	loaded, total := srv.store.Progress()
-	srv.logf(LogNotice, "Loading: %s of %s, %.0f%%", info.AppendHuman(nil, loaded), info.AppendHuman(nil, total), percent(loaded, total))
+	srv.logf(logNotice, "Loading: %s of %s, %.0f%%", info.AppendHuman(nil, loaded), info.AppendHuman(nil, total), percent(loaded, total))
 }
 
 func percent(part, whole int64) float64 {

@@ -67,7 +67,7 @@ func (srv *Server) jobsOf(kept map[string]string) (all []*moveJob) {
 	for key, text := range kept {
 		j, err := jobOf(key, text)
 		if err != nil {
-			srv.logf(LogWarning, "The move %.40q of slots is not understood: %v", key, err)
+			srv.logf(logWarning, "The move %.40q of slots is not understood: %v", key, err)
 			continue
 		}
 		j.kept = true
@@ -190,7 +190,7 @@ func (srv *Server) leadMoves() {
 	}
 	q.mu.Unlock()
 	if len(all) > 0 {
-		srv.logf(LogNotice, "This member goes on with %d moves of slots that were ordered before it led", len(all))
+		srv.logf(logNotice, "This member goes on with %d moves of slots that were ordered before it led", len(all))
 	}
 	srv.startMoves()
 }
@@ -272,6 +272,6 @@ func (srv *Server) forgetMove(j *moveJob) {
 		return
 	}
 	if err := srv.changeMoves(func(tx *persistence.Tx, _ bool) { tx.Texts(persistence.Moves).Delete(j.key()) }); err != nil {
-		srv.logf(LogVerbose, "The move %s of slots is over, and the group does not note that: %v", j.Name, err)
+		srv.logf(logVerbose, "The move %s of slots is over, and the group does not note that: %v", j.Name, err)
 	}
 }

@@ -174,7 +174,7 @@ func (srv *Server) runMove(j *moveJob) {
 			most = max(1, some.Len()/2)
 		}
 		if tries++; tries >= maxMoveTries {
-			srv.logf(LogWarning, "Slots are not moved: %v", err)
+			srv.logf(logWarning, "Slots are not moved: %v", err)
 			srv.forgetMove(j)
 			srv.note(j, func(m *cluster.Move) {
 				if m.State, m.Message = cluster.MoveFailed, err.Error(); errors.Is(err, errMoveCancelled) {

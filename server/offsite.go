@@ -22,7 +22,7 @@ func (srv *Server) openBackups() {
 	case b.Target == "":
 		return
 	case srv.opts.InMemory:
-		srv.logf(LogWarning, "backup-target is ignored: data is kept in memory only")
+		srv.logf(logWarning, "backup-target is ignored: data is kept in memory only")
 		return
 	default:
 		open := srv.opts.OpenBackupTarget
@@ -35,9 +35,9 @@ func (srv *Server) openBackups() {
 }
 
 func (srv *Server) logBackup(warning bool, format string, args ...any) {
-	level := LogNotice
+	level := logNotice
 	if warning {
-		level = LogWarning
+		level = logWarning
 	}
 	srv.logf(level, format, args...)
 }

@@ -158,22 +158,22 @@ func (o *Options) fill() {
 	}
 }
 
-// LogLevel is one of Redis's four levels.
-type LogLevel int
+// logLevel is one of Redis's four levels.
+type logLevel int
 
 const (
-	LogDebug LogLevel = iota
-	LogVerbose
-	LogNotice
-	LogWarning
+	logDebug logLevel = iota
+	logVerbose
+	logNotice
+	logWarning
 )
 
 var slogLevels = [4]slog.Level{slog.LevelDebug, slog.LevelDebug + 2, slog.LevelInfo, slog.LevelWarn}
 
 // logf writes to the log if the level is logged. The text is formatted only
 // then.
-func (srv *Server) logf(level LogLevel, format string, args ...any) {
-	if level < LogLevel(srv.logLevel.Load()) {
+func (srv *Server) logf(level logLevel, format string, args ...any) {
+	if level < logLevel(srv.logLevel.Load()) {
 		return
 	}
 	srv.opts.Log.Log(context.Background(), slogLevels[level], fmt.Sprintf(format, args...))
@@ -205,8 +205,8 @@ func (srv *Server) storeOptions() persistence.Options {
 }
 
 // storeLevels translates the levels of the store's log.
-var storeLevels = [...]LogLevel{persistence.LevelDebug: LogDebug, persistence.LevelInfo: LogNotice,
-	persistence.LevelWarn: LogWarning, persistence.LevelError: LogWarning}
+var storeLevels = [...]logLevel{persistence.LevelDebug: logDebug, persistence.LevelInfo: logNotice,
+	persistence.LevelWarn: logWarning, persistence.LevelError: logWarning}
 
 // idleAfter is how long a store has to be without writes before its dirty
 // objects are stored under their own keys early.

@@ -99,7 +99,7 @@ func (s *session) tell(first, over bool) {
 	s.srv.mindMemory()
 	if over {
 		s.srv.stats.outputLimitDrops.Add(1)
-		s.srv.logf(LogWarning, "closing client %d: output buffer over its limit", s.ID)
+		s.srv.logf(logWarning, "closing client %d: output buffer over its limit", s.ID)
 		s.Set(commands.ClientCloseSoon)
 		s.conn.HangUp()
 		return

@@ -35,7 +35,7 @@ func (srv *Server) openSource() {
 		Grew:     func() { srv.blocked.Poll() },
 		Go:       func(f func()) { srv.workers.Go(f) },
 		NewID:    func() string { return host{srv}.RandomHex(40) },
-		Logf:     func(format string, args ...any) { srv.logf(LogNotice, format, args...) },
+		Logf:     func(format string, args ...any) { srv.logf(logNotice, format, args...) },
 	})
 	if srv.opts.Group == nil {
 		srv.workers.Go(func() { srv.blocked.RunPolls(srv.done.Done()) })
@@ -107,7 +107,7 @@ func (c cut) Write(ctx context.Context, out io.Writer, f source.Format) error {
 		}
 	}
 	if n := left[rdbfile.NoType]; n > 0 {
-		c.srv.logf(LogWarning, "replication: replicas do not get %d keys of types that they have not, see repl-modules", n)
+		c.srv.logf(logWarning, "replication: replicas do not get %d keys of types that they have not, see repl-modules", n)
 	}
 	return errors.Join(w.Close(), buffered.Flush())
 }
@@ -150,7 +150,7 @@ func (s *session) ReplicaSync(stream string, offset int64, old bool) error {
 		return commands.ErrSyncFiltered
 	}
 	s.Set(commands.ClientReplica)
-	s.srv.logf(LogNotice, "replication: client %d, %s, asks for synchronization", s.ID, s.Addr)
+	s.srv.logf(logNotice, "replication: client %d, %s, asks for synchronization", s.ID, s.Addr)
 	s.replica.Sync(strings.ToLower(stream), offset, old)
 	return nil
 }
@@ -178,7 +178,7 @@ func (s *session) fill() {
 
 // rogue closes a replica whose call has a reply, for which its stream has no place.
 func (s *session) rogue(argv [][]byte) {
-	s.srv.logf(LogWarning, "closing client %d: a replica has sent %.40q, to which there is a reply", s.ID, argv[0])
+	s.srv.logf(logWarning, "closing client %d: a replica has sent %.40q, to which there is a reply", s.ID, argv[0])
 	s.ctx.Reply.Rewind(s.began)
 	s.closing = true
 }

@@ -212,7 +212,7 @@ func (x *scriptServer) Allowed(argv [][]byte) (allowed, known bool) {
 
 // Log writes a line of a script to the server's log.
 func (x *scriptServer) Log(level int, text string) {
-	x.srv.logf(LogLevel(level), "%s", text)
+	x.srv.logf(logLevel(level), "%s", text)
 }
 
 // Failed counts an error inside of the reply.

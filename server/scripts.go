@@ -149,7 +149,7 @@ func (srv *Server) watchScripts() {
 		if limit > 0 && now.Sub(q.seenSince) >= limit && !q.busy.Load() {
 			q.busy.Store(true)
 			q.late = q.engine.Current()
-			srv.logf(LogWarning, "Slow script detected: still in execution after %d milliseconds. You can try killing the script using the SCRIPT KILL or FUNCTION KILL command.",
+			srv.logf(logWarning, "Slow script detected: still in execution after %d milliseconds. You can try killing the script using the SCRIPT KILL or FUNCTION KILL command.",
 				now.Sub(q.seenSince).Milliseconds())
 			srv.store.Overdue()
 			q.free.Broadcast()

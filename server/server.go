@@ -90,7 +90,7 @@ type Server struct {
 	loading      atomic.Bool  // from Start until Load is done
 	activeExpire atomic.Bool  // off only by DEBUG SET-ACTIVE-EXPIRE
 	importing    atomic.Bool  // import-mode
-	logLevel     atomic.Int32 // LogLevel
+	logLevel     atomic.Int32 // logLevel
 	crossed      atomic.Int64 // unix ms of the last line about cross-protocol scripting
 
 	randMu sync.Mutex
@@ -147,7 +147,7 @@ func Start(o Options) (*Server, error) {
 	srv.runID = fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.loading.Store(true)
-	srv.stats.open(table, func(text string) { srv.logf(LogWarning, "%s", text) })
+	srv.stats.open(table, func(text string) { srv.logf(logWarning, "%s", text) })
 	srv.audits.open(o.Audit, table)
 	srv.scripts.open(o.Clock)
 	if err := srv.configure(); err != nil {
@@ -250,7 +250,7 @@ func (srv *Server) serve(l net.Listener, admit func(net.Conn)) error {
 		if !errors.As(err, &temporary) || !temporary.Temporary() {
 			return fmt.Errorf("accept on %s: %w", l.Addr(), err)
 		}
-		srv.logf(LogWarning, "accept: %v", err)
+		srv.logf(logWarning, "accept: %v", err)
 		srv.waitABit()
 	}
 }

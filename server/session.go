@@ -91,7 +91,7 @@ func (s *session) run() (err error) {
 	defer func() {
 		s.in.forgetAhead()
 		if bug := recover(); bug != nil {
-			s.srv.logf(LogWarning, "panic in client %d: %v\n%s", s.ID, bug, debug.Stack())
+			s.srv.logf(logWarning, "panic in client %d: %v\n%s", s.ID, bug, debug.Stack())
 			s.abandon()
 			s.ctx.Reply.Rewind(min(s.began, s.ctx.Reply.Len()))
 			text, _ := commands.Text(errPanic)

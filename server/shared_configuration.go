@@ -81,7 +81,7 @@ const errNothingShared = commands.WireError("ERR The group shares no parameters 
 // locked, or before the server takes part in its group.
 func (srv *Server) takeConfiguration(values map[string]string, changed []string) {
 	srv.config.Take(values, changed, func(name string, err error) {
-		srv.logf(LogWarning, "Directive %.100q of the group does not count here: %.200v", name, err)
+		srv.logf(logWarning, "Directive %.100q of the group does not count here: %.200v", name, err)
 	})
 }
 
@@ -98,6 +98,6 @@ func (srv *Server) recallConfiguration() {
 // reportConfiguration says which directives of the configuration do not count.
 func (srv *Server) reportConfiguration() {
 	if names := srv.config.Overruled(); len(names) > 0 {
-		srv.logf(LogNotice, "The group has other values of these directives than the configuration, which do not count: %s", strings.Join(names, ", "))
+		srv.logf(logNotice, "The group has other values of these directives than the configuration, which do not count: %s", strings.Join(names, ", "))
 	}
 }

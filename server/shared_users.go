@@ -126,7 +126,7 @@ func (s *session) Users() *acl.Users {
 func (srv *Server) takeUsers(users map[string]string, changed []string) {
 	srv.shared.changed.Store(0)
 	lost := srv.users.Take(users, changed, func(name string, err error) {
-		srv.logf(LogWarning, "User %.100q of the group may do nothing here: %v", name, err)
+		srv.logf(logWarning, "User %.100q of the group may do nothing here: %v", name, err)
 	})
 	srv.revoke(nil, lost)
 }
@@ -145,7 +145,7 @@ func (srv *Server) recallUsers() {
 func (srv *Server) reportUsers() {
 	set := srv.settings().conf
 	if declared := set.ACLFile != "" || len(set.Users) > 0 || set.RequirePass != ""; declared && srv.opts.Group != nil && len(srv.store.Texts(persistence.Users)) > 0 {
-		srv.logf(LogNotice, "The users are those of the group: aclfile, user and requirepass of the configuration do not count")
+		srv.logf(logNotice, "The users are those of the group: aclfile, user and requirepass of the configuration do not count")
 	}
 }
 
@@ -156,6 +156,6 @@ func (srv *Server) declareUsers() {
 		return
 	}
 	if err := srv.users.SetPassword(set.RequirePass, nil); err != nil {
-		srv.logf(LogWarning, "requirepass: %v", err)
+		srv.logf(logWarning, "requirepass: %v", err)
 	}
 }

@@ -137,7 +137,7 @@ func (srv *Server) serveBehind(l net.Listener, serve func(net.Listener) error) {
 		defer srv.workers.Done()
 		defer l.Close()
 		if err := serve(l); !errors.Is(err, ErrClosed) {
-			srv.logf(LogWarning, "%v", err)
+			srv.logf(logWarning, "%v", err)
 		}
 	}()
 }
@@ -186,7 +186,7 @@ func (srv *Server) openAt(hosts []string, port int) ([]socket, error) {
 			port = l.Addr().(*net.TCPAddr).Port
 			open = append(open, socket{host, port, l})
 		case strings.HasPrefix(host, "-") && !errors.Is(err, syscall.EADDRINUSE):
-			srv.logf(LogNotice, "skipping optional address %s: %v", host, err)
+			srv.logf(logNotice, "skipping optional address %s: %v", host, err)
 		default:
 			closeAll(open)
 			return nil, err
@@ -256,7 +256,7 @@ func (srv *Server) moveLocked(f *family, oldPort, newPort int, bind []string) er
 	}
 	switch {
 	case err != nil:
-		srv.logf(LogWarning, "%v", err)
+		srv.logf(logWarning, "%v", err)
 		if oldPort == newPort {
 			return commands.ErrCannotBind
 		}
@@ -274,7 +274,7 @@ func (srv *Server) reopen(gone []socket) (open []socket) {
 	for _, s := range gone {
 		again, err := srv.openTCP([]string{s.host}, s.port)
 		if err != nil {
-			srv.logf(LogWarning, "listen again: %v", err)
+			srv.logf(logWarning, "listen again: %v", err)
 		}
 		open = append(open, again...)
 	}

@@ -57,7 +57,7 @@ func (srv *Server) tlsConfig(set *conf.Settings) (*tls.Config, error) {
 	}
 	c.Time = srv.clock.Now
 	if end := c.Certificates[0].Leaf.NotAfter; srv.clock.Now().After(end) {
-		srv.logf(LogWarning, "the certificate %s has expired on %s: clients will refuse it", set.TLSCertFile, end.Format(time.DateOnly))
+		srv.logf(logWarning, "the certificate %s has expired on %s: clients will refuse it", set.TLSCertFile, end.Format(time.DateOnly))
 	}
 	return c, nil
 }
@@ -99,7 +99,7 @@ func (srv *Server) changeTLS(_, new *conf.Settings) error {
 		err = errGivenTLS
 	}
 	if err != nil {
-		srv.logf(LogWarning, "TLS is not changed: %v", err)
+		srv.logf(logWarning, "TLS is not changed: %v", err)
 		//lint:ignore ST1005 the text is Redis's
 		return fmt.Errorf("Unable to update TLS configuration: %w", err)
 	}
@@ -167,7 +167,7 @@ func (srv *Server) acceptTLS(nc net.Conn) {
 	err := srv.secure.handshakes.Begin(nc, config, func(encrypted net.Conn, err error) {
 		defer srv.workers.Done()
 		if err != nil {
-			srv.logf(LogVerbose, "Error accepting a client connection: %v (addr=%s laddr=%s)", err, nc.RemoteAddr(), nc.LocalAddr())
+			srv.logf(logVerbose, "Error accepting a client connection: %v (addr=%s laddr=%s)", err, nc.RemoteAddr(), nc.LocalAddr())
 			return
 		}
 		srv.accept(encrypted)

@@ -104,10 +104,10 @@ func (j *transfer) goOn(work func() error) {
 	go j.run(func() error {
 		err := work()
 		if err != nil {
-			j.srv.logf(LogWarning, "%s %s failed: %v", j.what, j.path, err)
+			j.srv.logf(logWarning, "%s %s failed: %v", j.what, j.path, err)
 		} else {
 			s, _ := j.view()
-			j.srv.logf(LogNotice, "%s %s: %d keys", j.what, j.path, s.All)
+			j.srv.logf(logNotice, "%s %s: %d keys", j.what, j.path, s.All)
 		}
 		return err
 	})

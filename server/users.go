@@ -104,7 +104,7 @@ func (s *session) LoadUsers(c *commands.Ctx) error {
 // SaveUsers replaces the file.
 func (h host) SaveUsers() error {
 	if err := conf.ReplaceFile(h.srv.usersPath(), h.srv.users.File()); err != nil {
-		h.srv.logf(LogWarning, "ACL SAVE: %v", err)
+		h.srv.logf(logWarning, "ACL SAVE: %v", err)
 		return err
 	}
 	return nil
