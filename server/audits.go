@@ -21,7 +21,7 @@ var (
 		cluster|replicas cluster|slaves commandlog|get commandlog|len config|get debug|help hotkeys|get latency|doctor latency|graph
 		latency|histogram latency|history latency|latest module|list pfdebug pfselftest replconf sentinel|ckquorum sentinel|get-master-addr-by-name
 		sentinel|master sentinel|masters sentinel|myid sentinel|replicas sentinel|sentinels sentinel|slaves slowlog|get slowlog|len
-		vigil.changes|from vigil.changes|help vigil.changes|now vigil.cluster|status vigil.export|help vigil.export|status vigil.import|help
+		vigil.backup|help vigil.backup|list vigil.backup|status vigil.changes|from vigil.changes|help vigil.changes|now vigil.cluster|status vigil.export|help vigil.export|status vigil.import|help
 		vigil.import|status vigil.snapshot|help vigil.snapshot|list`)
 	alsoActs = strings.Fields(`flushall flushdb swapdb script|flush script|kill function|load function|delete function|flush function|restore
 		function|kill bless|set bless|clear`)
