@@ -28,7 +28,7 @@ func await(t *testing.T, so func() bool) {
 
 func TestVersionHasTheFormOfRedis(t *testing.T) {
 	out, err := exec.Command(binary, "--version").CombinedOutput()
-	if err != nil || !regexp.MustCompile(`^vigil-server Redis-compatible v=8\.2\.\d+ sha=[0-9a-f]{8}:[01] malloc=go bits=(64|32) vigil \d+\.\d+\.\d+\S*\n$`).Match(out) {
+	if err != nil || !regexp.MustCompile(`^vigil-server Redis-compatible v=8\.8\.\d+ sha=[0-9a-f]{8}:[01] malloc=go bits=(64|32) vigil \d+\.\d+\.\d+\S*\n$`).Match(out) {
 		t.Errorf("%v: %q", err, out)
 	}
 	c := dial(t, launch(t, "--dir", t.TempDir()))

@@ -142,7 +142,7 @@ func TestHostileScriptsEnd(t *testing.T) {
 		if !strings.Contains(got, errBudget.Error()) {
 			t.Errorf("%s: ended with %.100s, want %s", script, got, errBudget)
 		}
-		if took := processorTime() - begun; took > 2*time.Second {
+		if took := processorTime() - begun; took > 5*time.Second { // page faults of 256 MB take long on a busy machine
 			t.Errorf("%s: took %v", script, took)
 		}
 	}
