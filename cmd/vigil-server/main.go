@@ -172,13 +172,10 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	reportMemory(set, limit, log)
 	mem := followMemory(config, limit)
 	defer mem.close()
-	held, err := inherit(set, log)
+	options, err := optionsFor(config, mode, limit, out, log)
 	if err != nil {
 		return err
 	}
-	options := server.Options{Config: config, Log: log, Audit: out.trail, Inherited: held, OpenBackupTarget: openBackupTarget(config)}
-	options.DerivedMaxMemory = derivedMaxMemory(set, limit)
-	options.Store = func(o *persistence.Options) { o.Recover = mode.recover }
 	group.Join(&options)
 	opened := sig.leave(log)
 	srv, err := server.Start(options)
@@ -188,7 +185,7 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	}
 	log.Info("Server initialized")
 	data := load(srv)
-	data.wait(patienceFor(held))
+	data.wait(patienceFor(options.Inherited))
 	addrs, err := srv.Listen()
 	if errors.Is(err, server.ErrNoListeners) {
 		log.Warn("Configured to not listen anywhere, exiting.")
@@ -218,6 +215,16 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	}
 	log.Warn("vigil is now ready to exit, bye bye...")
 	return nil
+}
+
+// optionsFor returns what the server is opened with, but for its group.
+func optionsFor(config *conf.Config, mode modes, limit memoryLimit, out *logHandler, log *slog.Logger) (o server.Options, err error) {
+	set := config.Settings()
+	o = server.Options{Config: config, Log: log, Audit: out.trail, OpenBackupTarget: openBackupTarget(config)}
+	o.DerivedMaxMemory = derivedMaxMemory(set, limit)
+	o.Store = func(o *persistence.Options) { o.Recover = mode.recover }
+	o.Inherited, err = inherit(set, log)
+	return o, err
 }
 
 // patience is how long ports stay closed at most while the data is loaded. What is
