@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,11 +34,11 @@ type taskRequest struct {
 
 // taskReply says how a task is. It is empty if there is none with the ID.
 type taskReply struct {
-	State                   cluster.TaskState `json:",omitempty"`
-	Error                   string            `json:",omitempty"`
-	Retries                 int               `json:",omitempty"`
-	Started, Updated, Pause int64             `json:",omitempty"`
-	Cancelled               int               `json:",omitempty"`
+	State                 cluster.TaskState `json:",omitempty"`
+	Error                 string            `json:",omitempty"`
+	Retries               int               `json:",omitempty"`
+	Started, Ended, Pause int64             `json:",omitempty"`
+	Cancelled             int               `json:",omitempty"`
 }
 
 // slotTasks are the tasks that this server has asked for, the first one first.
@@ -97,13 +98,28 @@ func (srv *Server) doTask(q *taskRequest) (*taskReply, error) {
 			return nil, err
 		}
 	}
-	for _, m := range (host{srv}).Moves() {
-		if m.Task == q.ID {
-			a.State, a.Error, a.Retries = taskStates[m.State], m.Message, m.Retries
-			a.Started, a.Updated, a.Pause = m.Started, m.Updated, m.LongestFreeze.Milliseconds()
-		}
+	for _, t := range srv.sourceTasks(q.ID) {
+		a.State, a.Error, a.Retries = t.State, t.Error, t.Retries
+		a.Started, a.Ended, a.Pause = t.Started, t.Ended, t.Pause
 	}
 	return a, nil
+}
+
+// sourceTasks returns the tasks of other groups that this server makes, has made lately or is to make: the one with an ID, or all (""). They
+// have no Source.
+func (srv *Server) sourceTasks(id string) (all []cluster.Task) {
+	for _, v := range (host{srv}).Moves() {
+		if v.Task == "" || id != "" && v.Task != id {
+			continue
+		}
+		t := cluster.Task{ID: v.Task, Slots: v.Destination.Slots, Dest: v.Node, State: taskStates[v.State], Error: v.Message,
+			Retries: v.Retries, Created: v.Created, Started: v.Started, Pause: v.LongestFreeze.Milliseconds()}
+		if t.State.Over() {
+			t.Ended = v.Updated
+		}
+		all = append(all, t)
+	}
+	return all
 }
 
 // askTask asks the leader of a group about a task.
@@ -210,18 +226,11 @@ func (h host) Tasks(ctx context.Context, id string) (all []cluster.Task, err err
 		if m.Led {
 			source = m.Members[m.Leader].ID
 		}
-		for _, v := range h.Moves() {
-			if v.Task == "" || id != "" && v.Task != id {
-				continue
-			}
-			t := cluster.Task{ID: v.Task, Slots: v.Destination.Slots, Source: source, Dest: v.Node, State: taskStates[v.State], Error: v.Message,
-				Retries: v.Retries, Created: v.Created, Started: v.Started, Pause: v.LongestFreeze.Milliseconds()}
-			if t.State.Over() {
-				t.Ended = v.Updated
-			}
+		for _, t := range h.srv.sourceTasks(id) {
+			t.Source = source
 			all = append(all, t)
 		}
-		slices.SortStableFunc(all, func(a, b cluster.Task) int { return int(b.Created - a.Created) })
+		slices.SortStableFunc(all, func(a, b cluster.Task) int { return cmp.Compare(b.Created, a.Created) })
 		return nil
 	})
 	return all, err
@@ -238,7 +247,7 @@ func (srv *Server) inquire(ctx context.Context, m *commands.Membership, t *slotT
 		if err == nil {
 			t.Retries, t.Started = a.Retries, a.Started
 			if a.State == cluster.TaskDone {
-				ended = a.Updated
+				ended = a.Ended
 			}
 		}
 	case err != nil:

@@ -34,7 +34,7 @@ var verdictWords = [...]string{fine: "ok", doubt: "warn", broken: "bad"}
 // doctor looks at what a server with some configuration would find on this machine. It changes nothing but a file of 4 KiB in
 // the data directory, which it removes.
 type doctor struct {
-	root  fs.FS // the root of the file system, of which it reads /proc and /sys
+	root  fs.FS // the root of the file system; the doctor reads /proc and /sys
 	set   *conf.Settings
 	clock func() clockState
 	disk  diskProbe
@@ -258,7 +258,7 @@ var fileSystems = map[string]string{
 	"tmpfs": "which is in memory: the data is lost with the machine; set dir to a disk", "ramfs": "which is in memory: the data is lost with the machine; set dir to a disk",
 	"overlay": "that of a container: the data is lost with it; mount a volume there", "aufs": "that of a container: the data is lost with it; mount a volume there",
 	"nfs": "where a lock or a sync may hang with the network; set dir to a disk of this machine", "nfs4": "where a lock or a sync may hang with the network; set dir to a disk of this machine",
-	"cifs": "where a lock or a sync may hang with the network; set dir to a disk of this machine", "9p": "of which syncs promise little; set dir to a disk of this machine",
+	"cifs": "where a lock or a sync may hang with the network; set dir to a disk of this machine", "9p": "whose syncs promise little; set dir to a disk of this machine",
 }
 
 func (d *doctor) fileSystem(dir string) {

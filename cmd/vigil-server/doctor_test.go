@@ -31,7 +31,7 @@ func (d labDisk) sync(string) ([]time.Duration, error) {
 	return []time.Duration{9 * d.each, d.each, d.each / 2, 2 * d.each, d.each}, nil
 }
 
-// healthy is a machine of which nothing is to be said.
+// healthy is a machine with nothing to complain about.
 func healthy() map[string]string {
 	return map[string]string{
 		"proc/self/limits":                           "Limit  Soft Limit  Hard Limit  Units\nMax file size   unlimited   unlimited   bytes\nMax open files   1024   65536   files\n",
@@ -45,7 +45,7 @@ func healthy() map[string]string {
 	}
 }
 
-// visit has the doctor look at a machine.
+// visit runs the doctor on a machine.
 func visit(t *testing.T, files map[string]string, clock clockState, disk labDisk, args ...string) (said string, worst verdict) {
 	t.Helper()
 	root := fstest.MapFS{}

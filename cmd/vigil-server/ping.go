@@ -21,7 +21,7 @@ import (
 // pingTime is how long a server may take for its answer. Health checks are asked often, and give up by themselves.
 const pingTime = 3 * time.Second
 
-// understood are errors of a server that works: who asks may not do so.
+// understood are errors of a server that works, but refuses this client.
 var understood = []string{"NOAUTH", "WRONGPASS", "NOPERM"}
 
 // ping is --ping: it asks the server of a configuration, on this machine, whether it answers. It does if it says PONG, or that
