@@ -17,7 +17,7 @@ import (
 	"github.com/vigildb/vigil/server/internal/group"
 )
 
-// A group that gets slots may ask for them: CLUSTER MIGRATION. Its leader has the one that has them order a move, under an ID that the
+// A group that gets slots may ask for them: CLUSTER MIGRATION. Its leader asks the one that has them to order a move, under an ID that the
 // asking one has made. How far the move has come is asked of that leader each time that a client wants to know; what is remembered
 // here is lost with the leadership, the move is not.
 

@@ -96,7 +96,7 @@ func subcommands() []commands.Command {
 			Cost: "O(n) for n keys in all, in the background", Summary: "Has slots of the node move to others with their keys.", Run: seen(migrateSlots)},
 		{Name: "MIGRATION", Arity: -4, Flags: commands.Admin | commands.NoAsyncLoading | commands.Stale, Since: "8.4.0",
 			Syntax: "<IMPORT start-slot end-slot [start-slot end-slot ...] | CANCEL <ID task-id | ALL> | STATUS <ID task-id | ALL>>",
-			Cost:   "O(n) for n slots", Summary: "Has slots come to the node from another one with their keys, shows such tasks, and ends them.", Run: seen(migration)},
+			Cost:   "O(n) for n slots", Summary: "Moves slots of another node to this one with their keys, shows such tasks, and cancels them.", Run: seen(migration)},
 		{Name: "MYID", Arity: 2, Flags: asks, Summary: "Returns the ID of the node.", Run: seen(myID)},
 		{Name: "MYSHARDID", Arity: 2, Flags: asks, Tips: changing, Since: "7.2.0", Summary: "Returns the ID of the node's shard.", Run: seen(myShardID)},
 		{Name: "NODES", Arity: 2, Flags: asks, Tips: changing, Cost: "O(n) for n nodes", Summary: "Returns what the node knows of the cluster.", Run: seen(nodes)},

@@ -38,9 +38,9 @@ const (
 // Over reports whether nothing of the task is done any more.
 func (s TaskState) Over() bool { return s != TaskWaits && s != TaskRuns }
 
-// Importer is a server that has slots of other groups come to its own.
+// Importer is a server that takes slots from other groups.
 type Importer interface {
-	// ImportSlots has the group with an ID move slots to this server's, which it leads. It returns the ID of the task when the other
+	// ImportSlots asks the group with an ID to move slots to this server's group, which this server leads. It returns the ID of the task when the other
 	// group has agreed that they are to be moved.
 	ImportSlots(ctx context.Context, from string, of *slots.Set) (task string, err error)
 	// Tasks returns the tasks of this server, the last one first, or the one with an ID.
@@ -89,7 +89,7 @@ func taskID(c *commands.Ctx) (id string, err error) {
 	return id, c.Args.Done()
 }
 
-// importSlots has slots of another group come to this one.
+// importSlots takes slots from another group.
 func importSlots(c *commands.Ctx, m *commands.Membership) error {
 	of, err := ranges(c, new(slots.Set), func() bool { return false })
 	if err != nil {
