@@ -31,6 +31,7 @@ func (k HashKey) SumString(s string) uint64 {
 type HashKeys struct {
 	Fields  HashKey // where a field lies
 	Cursors HashKey // how a cursor hides it
+	Shapes  *Shapes // of the names of fields, nil if each value keeps its own
 }
 
 const (

@@ -25,6 +25,7 @@ func DeriveKeys(secret [16]byte) Keys {
 		Values: structures.HashKeys{
 			Fields:  deriveKey(secret, "vigil fields"),
 			Cursors: deriveKey(secret, "vigil cursors of fields"),
+			Shapes:  new(structures.Shapes),
 		},
 	}
 }

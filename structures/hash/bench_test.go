@@ -128,3 +128,53 @@ func BenchmarkHashRandom(b *testing.B) {
 		h.Random(0, draw)
 	}
 }
+
+// What a command on a small hash that rests costs, with its fields in it and without.
+func BenchmarkHashRest(b *testing.B) {
+	fields, value := [][]byte{[]byte("userid"), []byte("address"), []byte("useragent"), []byte("created_at"), []byte("page_count")}, make([]byte, 13)
+	for _, shapes := range []*structures.Shapes{nil, new(structures.Shapes)} {
+		keys := *structurestest.Keys(1)
+		keys.Shapes = shapes
+		h := New(&keys)
+		rest := func() []byte {
+			h.Reset()
+			for _, field := range fields {
+				h.Set(nil, field, value)
+			}
+			return h.AppendCompact(nil)
+		}
+		rest()
+		resting := rest()
+		name := map[bool]string{false: "fields", true: "shape"}[shapes != nil]
+		scratch := make([]byte, 0, 512)
+		b.Run("get/"+name, func(b *testing.B) {
+			b.ReportMetric(float64(len(resting)), "bytes")
+			for b.Loop() {
+				h.LoadCompact(resting)
+				h.Get(fields[3], 0)
+			}
+		})
+		b.Run("all/"+name, func(b *testing.B) {
+			for b.Loop() {
+				h.LoadCompact(resting)
+				h.Each(0, func(field, value []byte, _ int64) {})
+			}
+		})
+		b.Run("set/"+name, func(b *testing.B) {
+			for b.Loop() {
+				h.LoadCompact(resting)
+				h.Set(nil, fields[3], value)
+				scratch = h.AppendCompact(scratch[:0])
+			}
+		})
+		b.Run("create/"+name, func(b *testing.B) {
+			for b.Loop() {
+				h.Reset()
+				for _, field := range fields {
+					h.Set(nil, field, value)
+				}
+				scratch = h.AppendCompact(scratch[:0])
+			}
+		})
+	}
+}

@@ -21,7 +21,7 @@ import (
 // alias the hash. Visitors must not change the hash.
 type Hash struct {
 	keys       *structures.HashKeys
-	pack       []byte // the entries while table is nil
+	pack       []byte // the entries while table is nil, without their fields if it is bare
 	table      *table
 	count      int
 	timed      int   // fields with an expiry
@@ -34,6 +34,10 @@ type Hash struct {
 	// Redis does not go back to a smaller encoding either.
 	longest, peak uint32
 	tagged        bool
+	bare          bool
+	// shape has the fields of a small hash in their order, nil if that is not known. last is the
+	// one that the hash, or the one that had this memory before, had last.
+	shape, last *structures.Shape
 
 	pages paged.Tailed[*segment]
 }
@@ -170,7 +174,8 @@ func (h *Hash) retime(was, expiry int64) {
 
 // unpack makes a table of a small hash.
 func (h *Hash) unpack() {
-	h.table = &table{}
+	h.dress()
+	h.table, h.shape = &table{}, nil
 	for at := 0; at < len(h.pack); {
 		e := readEntry(h.pack, at)
 		h.tablePut(e.field, e.value, e.expiry)
@@ -191,7 +196,7 @@ func (h *Hash) repack() {
 		pack = s.appendPage(pack)
 		return true
 	})
-	h.pack, h.table = pack, nil
+	h.pack, h.table, h.shape = pack, nil, nil
 }
 
 // Delete removes a field. A field that is missing gives false and is not
@@ -204,6 +209,7 @@ func (h *Hash) Delete(ch *structures.Change, field []byte) bool {
 		found bool
 	)
 	if h.table == nil {
+		h.dress()
 		e, found = h.packFind(field)
 	} else {
 		s, i, e, found = h.tableFind(field)
@@ -216,6 +222,7 @@ func (h *Hash) Delete(ch *structures.Change, field []byte) bool {
 	ch.Bytes(field)
 	was := e.expiry
 	if s == nil {
+		h.shape = nil
 		h.packResize(e.at, e.size, 0)
 	} else {
 		h.take(s, i, &e)

@@ -15,6 +15,9 @@ const (
 
 // packFind finds a field in a small hash.
 func (h *Hash) packFind(field []byte) (entry, bool) {
+	if h.bare {
+		return h.bareFind(field)
+	}
 	buf := h.pack
 	for at := 0; at < len(buf); {
 		head, size := int(buf[at]), int(buf[at+1])
@@ -40,10 +43,14 @@ func (h *Hash) packFind(field []byte) (entry, bool) {
 
 // packPut sets a field, and returns the expiry that it had (0 for none).
 func (h *Hash) packPut(field, value []byte, expiry int64) (was int64, created bool) {
+	if h.bare && h.barePut(field, value, expiry) {
+		return 0, false
+	}
+	h.dress()
 	e, found := h.packFind(field)
 	if !found {
 		expiry = max(expiry, 0)
-		e.at = len(h.pack)
+		e.at, h.shape = len(h.pack), nil
 	} else if expiry == onlyNew {
 		return e.expiry, false
 	} else if expiry == keepExpiry {

@@ -43,7 +43,7 @@ const (
 // AppendHead appends the encoding of the head to dst.
 func (h *Hash) AppendHead(dst []byte) []byte {
 	if h.table == nil {
-		return append(append(dst, hashInHead), h.pack...)
+		return h.appendEntries(append(dst, hashInHead))
 	}
 	form := byte(hashPaged)
 	if h.table.segments > structures.IndexedPages() || !h.pages.Whole() {
@@ -124,7 +124,7 @@ func (h *Hash) loadPacked(entries []byte) error {
 		rest = rest[e.size:]
 	}
 	if h.table != nil {
-		h.pack, h.table = bytes.Clone(entries), nil
+		h.pack, h.table, h.shape = bytes.Clone(entries), nil, nil
 	}
 	return nil
 }

@@ -5,6 +5,10 @@ import "github.com/vigildb/vigil/structures"
 // walk visits all entries, expired ones included, until visit returns false:
 // a small hash in the order of arrival, a larger one in the order of hashes.
 func (h *Hash) walk(visit func(e entry) bool) {
+	if h.bare {
+		h.bareEach(visit)
+		return
+	}
 	if h.table == nil {
 		for at := 0; at < len(h.pack); {
 			e := readEntry(h.pack, at)

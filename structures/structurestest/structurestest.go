@@ -53,7 +53,7 @@ func Keys(n uint64) *structures.HashKeys {
 		binary.LittleEndian.PutUint64(b[8:], second)
 		return structures.NewHashKey(b)
 	}
-	return &structures.HashKeys{Fields: key(1), Cursors: key(2)}
+	return &structures.HashKeys{Fields: key(1), Cursors: key(2), Shapes: new(structures.Shapes)}
 }
 
 // Scan follows cursors from 0 until one is 0 again, and fails if one has more than 31

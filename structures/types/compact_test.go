@@ -33,6 +33,9 @@ func state(v structures.Value) string {
 	return out
 }
 
+// shapedKeys are those of a store, whose hashes share the names of their fields.
+var shapedKeys = structurestest.Keys(1)
+
 // compacted are a kind's empty value and a random change of one.
 var compacted = map[string]struct {
 	empty  func() structures.Compact
@@ -47,6 +50,26 @@ var compacted = map[string]struct {
 				h.Delete(ch, field)
 			case 1:
 				h.ExpireAt(ch, field, 1+r.Int64N(1000))
+			default:
+				h.Set(ch, field, bytes.Repeat([]byte{'v'}, r.IntN(r.IntN(300)+1)))
+			}
+		},
+	},
+	"hash of a shape": {
+		func() structures.Compact { return hash.New(shapedKeys) },
+		func(r *rand.Rand, v structures.Compact, ch *structures.Change) {
+			h := v.(*hash.Hash)
+			fields := [][]byte{[]byte("user"), []byte("address"), {}, []byte("created"), bytes.Repeat([]byte{'f'}, 60+r.IntN(6))}
+			field := fields[r.IntN(len(fields))]
+			switch r.IntN(20) {
+			case 0:
+				h.Delete(ch, field)
+			case 1:
+				h.ExpireAt(ch, field, 1+r.Int64N(1000))
+			case 2:
+				h.ExpireFields(ch, 500, 2, nil)
+			case 3:
+				h.SetNew(ch, field, []byte("new"))
 			default:
 				h.Set(ch, field, bytes.Repeat([]byte{'v'}, r.IntN(r.IntN(300)+1)))
 			}

@@ -27,7 +27,7 @@ func heapOf(makeAll func() []structures.Value) (real, counted float64) {
 }
 
 func TestSizeIsWhatTheCollectorSees(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
+	r, keys := rand.New(rand.NewPCG(1, 2)), structurestest.Keys(1)
 	for _, c := range []struct{ values, elems, size int }{{2000, 5, 20}, {100, 300, 50}, {1, 50_000, 40}, {5, 60, 30_000}} {
 		lists := func() (all []structures.Value) {
 			for range c.values {
@@ -44,7 +44,7 @@ func TestSizeIsWhatTheCollectorSees(t *testing.T) {
 		}
 		hashes := func() (all []structures.Value) {
 			for range c.values {
-				h := hash.New(structurestest.Keys(1))
+				h := hash.New(keys)
 				for range 2 * c.elems {
 					h.Set(nil, fmt.Append(nil, r.IntN(c.elems)), make([]byte, r.IntN(2*c.size)))
 				}
