@@ -1,8 +1,10 @@
 package streams
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
@@ -54,17 +56,23 @@ func (n *naming) option(a *commands.Args) bool {
 	return true
 }
 
-// settle makes the name of an entry that has none: 128 bits of a digest of what it has.
+// settle makes the name of an entry that has none: 128 bits of a digest of its fields and values. It
+// does not depend on their order, which is another one each time in clients that keep them in a map.
 func (n *naming) settle(pairs [][]byte) {
 	if !n.auto {
 		return
 	}
-	digest := sha256.New()
-	for _, b := range pairs {
-		digest.Write(binary.AppendUvarint(nil, uint64(len(b))))
-		digest.Write(b)
+	digests := make([][sha256.Size]byte, 0, len(pairs)/2)
+	for pair := range slices.Chunk(pairs, 2) {
+		field := binary.AppendUvarint(nil, uint64(len(pair[0])))
+		digests = append(digests, sha256.Sum256(slices.Concat(field, pair[0], pair[1])))
 	}
-	n.iid = digest.Sum(nil)[:16]
+	slices.SortFunc(digests, func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) })
+	all := sha256.New()
+	for _, d := range digests {
+		all.Write(d[:])
+	}
+	n.iid = all.Sum(nil)[:16]
 }
 
 // known replies with the ID of the entry that has the name, if the stream remembers one.
