@@ -93,8 +93,8 @@ type Member struct {
 	Sent            int64 // bytes that the leader has sent it of data that it gets anew; 0: it gets none
 	// NewestLevel is the newest level that its version knows; 0: it was not heard.
 	NewestLevel uint64
-	// Hostname is a name that it announces beside Host, and Nodename one for people; "" for none.
-	Hostname, Nodename string
+	// Hostname is a name that it announces beside Host, Nodename one for people, and Zone where it is; "" for none.
+	Hostname, Nodename, Zone string
 }
 
 // Name is a name of its host, "" if it has none.

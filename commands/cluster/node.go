@@ -122,6 +122,9 @@ func (n node) listSlots(c *commands.Ctx) {
 	if name := n.Name(); name != "" && e != commands.EndpointHostname && (e != commands.EndpointIP || name != n.Host) {
 		others = append(others, "hostname", name)
 	}
+	if n.Zone != "" {
+		others = append(others, "availability-zone", n.Zone)
+	}
 	c.Reply.Map(len(others) / 2)
 	for _, text := range others {
 		c.Reply.BulkString(text)
@@ -166,6 +169,9 @@ func (n node) describe(c *commands.Ctx) {
 		text("role", role)
 		number("replication-offset", int64(entry))
 		text("health", health)
+		if n.Zone != "" {
+			text("availability-zone", n.Zone)
+		}
 		return pairs
 	})
 }

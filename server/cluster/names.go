@@ -22,6 +22,7 @@ import (
 type Names struct {
 	Hostname string // by which clients may reach it, see commands.EndpointHostname
 	Nodename string // for people
+	Zone     string // where it is, for clients that prefer a near one
 }
 
 // Announced are the names of the servers of a cluster, as far as they are known. They are not changed any more.
@@ -139,7 +140,13 @@ const (
 
 // announcementsFormat is the first byte of announcements between servers. All numbers are uvarints, and a text has its
 // length in front. Up to the end follow: group | member | count | hostname | nodename
-const announcementsFormat = 1
+//
+// The zone of a member is the hostname of member zoneOf + member. Servers of earlier versions know of no such member and
+// pass over it.
+const (
+	announcementsFormat = 1
+	zoneOf              = 1 << 63
+)
 
 // encode returns the announcements, that of this server first.
 func (b *nameBook) encode() []byte {
@@ -156,8 +163,16 @@ func (b *nameBook) encode() []byte {
 
 func (b *nameBook) appendLocked(out []byte, s server) []byte {
 	a := b.of[s]
-	out = binary.AppendUvarint(binary.AppendUvarint(appendText(out, s.group), s.member), a.count)
-	return appendText(appendText(out, a.Hostname), a.Nodename)
+	out = appendAnnouncement(out, s, a.count, a.Hostname, a.Nodename)
+	if a.Zone != "" {
+		out = appendAnnouncement(out, server{s.group, zoneOf + s.member}, a.count, a.Zone, "")
+	}
+	return out
+}
+
+func appendAnnouncement(out []byte, s server, count uint64, hostname, nodename string) []byte {
+	out = binary.AppendUvarint(binary.AppendUvarint(appendText(out, s.group), s.member), count)
+	return appendText(appendText(out, hostname), nodename)
 }
 
 var errNames = errors.New("cluster: names of servers do not decode")
@@ -174,9 +189,23 @@ func decodeAnnouncements(b []byte) (map[server]announcement, error) {
 		if d.err != nil || a.count > math.MaxInt64 {
 			return nil, errNames
 		}
+		if s.member >= zoneOf {
+			s.member -= zoneOf
+			zone := a.Hostname
+			if a = of[s]; zone == "" || a.count == 0 {
+				return nil, errNames
+			}
+			a.Zone = zone
+		}
 		of[s] = a
 	}
 	return of, nil
+}
+
+// supersedes reports whether an announcement says more of a server than the one before: a later one, and the same one
+// with a zone, which servers of earlier versions leave out as they pass it on.
+func (a announcement) supersedes(before announcement) bool {
+	return a.count > before.count || a.count == before.count && before.Zone == "" && a.Zone != ""
 }
 
 // take takes announcements of servers that are there, and forgets those of others.
@@ -195,7 +224,7 @@ func (b *nameBook) take(text []byte, there map[server]string) error {
 	delete(news, b.self)
 	before := maps.Clone(b.of)
 	for s, a := range news {
-		if there[s] != "" && a.count > b.of[s].count {
+		if there[s] != "" && a.supersedes(b.of[s]) {
 			b.of[s] = a
 		}
 	}

@@ -11,11 +11,11 @@ import (
 )
 
 // bookOf returns the book of a server whose directory was started so often, and what sets its names.
-func bookOf(s server, starts uint64) (b *nameBook, set func(hostname, nodename string)) {
+func bookOf(s server, starts uint64) (b *nameBook, set func(Names)) {
 	var now atomic.Pointer[Names]
 	now.Store(new(Names))
 	b = newNameBook(&identity{Name: s.group, Member: s.member, Starts: starts}, func() Names { return *now.Load() })
-	return b, func(hostname, nodename string) { now.Store(&Names{hostname, nodename}); b.look() }
+	return b, func(n Names) { now.Store(&n); b.look() }
 }
 
 func mustTake(t *testing.T, b *nameBook, text []byte, there map[server]string) {
@@ -32,7 +32,7 @@ func TestServersAgreeOnTheNamesOfAll(t *testing.T) {
 	t.Logf("seed %d", seed)
 	lot := rand.New(rand.NewPCG(seed, 1))
 	all := map[server]string{{"a", 1}: "h:1", {"a", 2}: "h:2", {"b", 1}: "h:3", {"", 1}: "h:4"}
-	books, set, starts := map[server]*nameBook{}, map[server]func(string, string){}, map[server]uint64{}
+	books, set, starts := map[server]*nameBook{}, map[server]func(Names){}, map[server]uint64{}
 	begin := func(s server) {
 		starts[s]++
 		books[s], set[s] = bookOf(s, starts[s])
@@ -49,8 +49,8 @@ func TestServersAgreeOnTheNamesOfAll(t *testing.T) {
 		begin(s)
 	}
 	rename := func(s server) {
-		n := Names{[]string{"", "x.example", "y.example"}[lot.IntN(3)], []string{"", "frank"}[lot.IntN(2)]}
-		set[s](n.Hostname, n.Nodename)
+		n := Names{[]string{"", "x.example", "y.example"}[lot.IntN(3)], []string{"", "frank"}[lot.IntN(2)], []string{"", "a", "b"}[lot.IntN(3)]}
+		set[s](n)
 		if delete(want, s); n != (Names{}) {
 			want[s] = n
 		}
@@ -99,11 +99,11 @@ func TestServersAgreeOnTheNamesOfAll(t *testing.T) {
 func TestNamesOfAFormerLifeGiveWay(t *testing.T) {
 	self, there := server{"a", 1}, map[server]string{{"a", 1}: "h:1", {"b", 1}: "h:2"}
 	former, set := bookOf(self, 9)
-	set("former.example", "")
+	set(Names{Hostname: "former.example"})
 	b, _ := bookOf(server{"b", 1}, 1)
 	mustTake(t, b, former.encode(), there)
 	present, set := bookOf(self, 2)
-	set("present.example", "")
+	set(Names{Hostname: "present.example"})
 	mustTake(t, present, b.encode(), there)
 	if told := present.due(0, there); len(told) != len(there) {
 		t.Errorf("the others are told later: %v", told)
@@ -135,7 +135,7 @@ func TestServersWithoutNamesAskOnce(t *testing.T) {
 	if got := b.due(time.Hour, there); len(got) != 0 {
 		t.Errorf("after a reply it asks %v", got)
 	}
-	set("x.example", "")
+	set(Names{Hostname: "x.example"})
 	if got := b.due(time.Hour, there); len(got) != len(there) {
 		t.Errorf("of a new name it tells %v", got)
 	}
@@ -147,13 +147,51 @@ func TestServersWithoutNamesAskOnce(t *testing.T) {
 	}
 }
 
+// A server of an earlier version keeps announcements without zones and passes them on so. Those who hear of a
+// server from it first learn of the zone later.
+func TestZonesComeBehindAnnouncementsWithoutThem(t *testing.T) {
+	self, there := server{"a", 1}, map[server]string{{"a", 1}: "h:1", {"a", 2}: "h:2", {"b", 1}: "h:3"}
+	b, set := bookOf(self, 1)
+	set(Names{Hostname: "x.example", Zone: "east"})
+	earlier, _ := bookOf(server{"a", 2}, 1)
+	earlier.of[self] = announcement{b.of[self].count, Names{Hostname: "x.example"}}
+	later, _ := bookOf(server{"b", 1}, 1)
+	mustTake(t, later, earlier.encode(), there)
+	if got := later.look().Of("a", 1); got != (Names{Hostname: "x.example"}) {
+		t.Fatalf("known is %+v", got)
+	}
+	for _, from := range []*nameBook{b, earlier} {
+		mustTake(t, later, from.encode(), there)
+		if got := later.look().Of("a", 1); got != (Names{Hostname: "x.example", Zone: "east"}) {
+			t.Errorf("known is %+v", got)
+		}
+	}
+	set(Names{Hostname: "x.example"})
+	mustTake(t, later, b.encode(), there)
+	if got := later.look().Of("a", 1); got != (Names{Hostname: "x.example"}) {
+		t.Errorf("after the zone was taken away: %+v", got)
+	}
+}
+
+// A zone stands behind the other names of its server.
+func TestZoneOfNobodyIsRefused(t *testing.T) {
+	for what, text := range map[string][]byte{
+		"of nobody": appendAnnouncement([]byte{announcementsFormat}, server{"a", zoneOf + 1}, 1, "east", ""),
+		"empty":     appendAnnouncement(appendAnnouncement([]byte{announcementsFormat}, server{"a", 1}, 1, "", ""), server{"a", zoneOf + 1}, 1, "", ""),
+	} {
+		if got, err := decodeAnnouncements(text); err == nil {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
 // Announcements that do not decode change nothing.
 func TestDamagedAnnouncementsAreRefused(t *testing.T) {
 	b, set := bookOf(server{"a", 1}, 1)
-	set("x.example", "frank")
+	set(Names{Hostname: "x.example", Nodename: "frank"})
 	whole := b.encode()
 	long, setLong := bookOf(server{"b", 1}, 1)
-	setLong(strings.Repeat("x", maxHostname+1), "")
+	setLong(Names{Hostname: strings.Repeat("x", maxHostname+1)})
 	other, _ := bookOf(server{"c", 1}, 1)
 	before := other.encode()
 	for what, text := range map[string][]byte{"nothing": nil, "another format": slices.Concat([]byte{9}, whole[1:]), "a part": whole[:len(whole)-1], "a long name": long.encode()} {
@@ -195,7 +233,7 @@ func TestNamesComeToOtherGroups(t *testing.T) {
 func FuzzAnnouncementsAreReadOrRefused(f *testing.F) {
 	b, set := bookOf(server{"a", 1}, 1)
 	f.Add(b.encode())
-	set("x.example", "frank")
+	set(Names{Hostname: "x.example", Nodename: "frank"})
 	f.Add(b.encode())
 	f.Add([]byte{announcementsFormat, 1, 'b', 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -41,6 +41,14 @@ func hostname(s string) error {
 	return nil
 }
 
+// zone refuses what is too long to be sent along.
+func zone(s string) error {
+	if len(s) > 255 {
+		return errors.New("Availability zones must be less than 256 characters")
+	}
+	return nil
+}
+
 // nodename refuses what Redis refuses, as it has signs of its files, and what is too long to be sent along.
 func nodename(s string) error {
 	if len(s) > 255 {

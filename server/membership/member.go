@@ -97,7 +97,7 @@ func Listen(config *conf.Config, o Options) (m Member, err error) {
 	node.Logf, node.Alone, node.Environment = logGroup(config, o.Log), o.Alone, o.Environment
 	node.Names = func() cluster.Names {
 		now := config.Settings()
-		return cluster.Names{Hostname: now.ClusterHostname, Nodename: now.ClusterNodename}
+		return cluster.Names{Hostname: now.ClusterHostname, Nodename: now.ClusterNodename, Zone: now.AvailabilityZone}
 	}
 	if set.TLSCluster {
 		c, err := readTLS(set)

@@ -72,7 +72,7 @@ func shownMember(secret string, names *cluster.Announced, group string, id uint6
 	_, err := netip.ParseAddr(host)
 	of := names.Of(group, id)
 	return commands.Member{Number: id, ID: cluster.MemberPublicID(secret, group, id), Host: host, Named: err != nil, Port: port, Bus: bus,
-		Hostname: of.Hostname, Nodename: of.Nodename}
+		Hostname: of.Hostname, Nodename: of.Nodename, Zone: of.Zone}
 }
 
 // others returns the other groups of a division.
