@@ -60,3 +60,29 @@ func TestClientsAreToldTheEndpointThatIsPreferred(t *testing.T) {
 		})
 	}
 }
+
+// The zone that a node has announced stands behind its names in CLUSTER SLOTS, and at the end of it in CLUSTER SHARDS.
+func TestClientsAreToldTheZones(t *testing.T) {
+	r := newShardsRig(t)
+	r.know(func(m *commands.Membership) {
+		m.OtherShards = append([]commands.Shard(nil), m.OtherShards...)
+		for i, s := range m.OtherShards {
+			s.Members = append([]commands.Member(nil), s.Members...)
+			for j := range s.Members {
+				s.Members[j].Zone = fmt.Sprint("zone", i)
+			}
+			m.OtherShards[i] = s
+		}
+	})
+	c := r.dial()
+	for _, subcommand := range []string{"SLOTS", "SHARDS"} {
+		if got := c.do("CLUSTER", subcommand); !strings.Contains(got, `"availability-zone" "zone0"]`) {
+			t.Errorf("CLUSTER %s: %s", subcommand, got)
+		}
+	}
+	for _, line := range strings.Split(c.do("CLUSTER", "NODES"), "\n") {
+		if strings.Contains(line, "zone0") {
+			t.Errorf("CLUSTER NODES: %s", line)
+		}
+	}
+}
