@@ -67,7 +67,7 @@ func (srv *Server) join() error {
 	g.OnPublished(srv.fanout.Receive)
 	g.OnMoves(srv.takeKeys, srv.removeKeys, srv.orderMove)
 	g.OnShardChannels(srv.keepChannels)
-	g.OnAsked(srv.cluster.Respond)
+	g.OnAsked(srv.peers.Respond)
 	g.OnAcknowledged(srv.blocked.Poll)
 	g.OnSettle(srv.settle)
 	srv.workers.Go(func() { srv.fanout.Run(srv.done.Done()) }) // Load has not ended, so that Close waits for it

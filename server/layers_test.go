@@ -80,20 +80,22 @@ const rooms = `
 	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
 	server/activation:
 	server/audit:
-	server/backup:          commands commands/members persistence persistence/snapshot server/conf structures/slots
+	server/backup:          commands commands/members persistence persistence/snapshot server/conf server/internal/clock server/peers structures/slots
 	server/blocking:        commands persistence structures
 	server/certs:
 	server/certs/pkcs8:     server/certs
 	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
-	server/hold:            commands/conn structures/slots
+	server/hold:            commands/conn server/internal/clock structures/slots
 	server/info:            commands persistence server/source structures
+	server/internal/clock:
 	server/internal/door:   commands persistence server/conf server/internal/group
 	server/internal/group:  commands/cluster commands/members persistence/member server/transport structures/slots
 	server/internal/report: server server/conf server/internal/door
 	server/metrics:         server server/internal/report
 	server/servertest:      server server/internal/door
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
+	server/peers:           commands
 	server/pubsub:          commands commands/pubsub structures/glob structures/slots
 	server/offsite:
 	server/offsite/s3:      server/offsite

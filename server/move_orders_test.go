@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -337,7 +336,7 @@ func TestTaskOfAnotherGroupIsOrderedOnceAndSurvivesItsLeader(t *testing.T) {
 	h := newHeirs(t)
 	q := &taskRequest{ID: "f00", To: strings.Repeat("a", 40), Slots: "5000-5001"}
 	for range 3 {
-		if _, err := askTaskOf(h.srv, q); err != "" {
+		if _, err := h.askTaskOf(q); err != "" {
 			t.Fatal(err)
 		}
 	}
@@ -347,12 +346,12 @@ func TestTaskOfAnotherGroupIsOrderedOnceAndSurvivesItsLeader(t *testing.T) {
 	h.order(h.dial(), "5002 5002")
 	h.fail()
 	h.next.until("the next leader goes on", func() bool { return strings.Count(h.next.progress(), "0/") == 2 })
-	a, err := askTaskOf(h.next.srv, &taskRequest{ID: "f00", Cancel: true})
+	a, err := h.next.askTaskOf(&taskRequest{ID: "f00", Cancel: true})
 	if err != "" || a.Cancelled != 1 {
 		t.Fatalf("%+v %s", a, err)
 	}
 	h.next.until("the task has ended", func() bool {
-		a, _ := askTaskOf(h.next.srv, &taskRequest{ID: "f00"})
+		a, _ := h.next.askTaskOf(&taskRequest{ID: "f00"})
 		return a.State == cluster.TaskCancelled
 	})
 	if kept := h.next.srv.store.Texts(persistence.Moves); len(kept) != 1 {
@@ -360,24 +359,21 @@ func TestTaskOfAnotherGroupIsOrderedOnceAndSurvivesItsLeader(t *testing.T) {
 	}
 	for _, q := range []*taskRequest{nil, {}, {ID: "x", To: "nobody", Slots: "5003"}, {ID: "x", To: strings.Repeat("a", 40), Slots: "16383"},
 		{ID: "x", To: strings.Repeat("a", 40), Slots: "7-3"}, {ID: "x", To: strings.Repeat("a", 40)}} {
-		if _, err := askTaskOf(h.next.srv, q); err == "" {
+		if _, err := h.next.askTaskOf(q); err == "" {
 			t.Errorf("%+v is done", q)
 		}
 	}
-	if a, err := askTaskOf(h.next.srv, &taskRequest{ID: "unknown"}); err != "" || a.State != "" {
+	if a, err := h.next.askTaskOf(&taskRequest{ID: "unknown"}); err != "" || a.State != "" {
 		t.Errorf("%+v %s", a, err)
 	}
 }
 
 // askTaskOf asks a server about a task, as another one does. It returns the reply, and the error that was sent in its place.
-func askTaskOf(srv *Server, q *taskRequest) (a taskReply, failed string) {
-	b, err := json.Marshal(q)
-	if err != nil {
-		return a, err.Error()
-	}
-	reply := srv.serveTask(b)
-	if reply.Error == "" && json.Unmarshal(reply.Task, &a) != nil {
-		return a, "the reply has no task"
+func (r *movesRig) askTaskOf(q *taskRequest) (a taskReply, failed string) {
+	r.t.Helper()
+	reply := r.g.request(r.t.(*testing.T), &wireRequest{What: asksTask.What, Task: q})
+	if reply.Task != nil {
+		a = *reply.Task
 	}
 	return a, reply.Error
 }

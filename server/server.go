@@ -21,6 +21,7 @@ import (
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/hold"
 	"github.com/vigildb/vigil/server/info"
+	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/server/pubsub"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/tracking"
@@ -68,6 +69,7 @@ type Server struct {
 	latency    latency
 	hot        hotkeys.Watch
 	stats      stats
+	peers      peers.Peers
 	snapshots  backup.Snapshots
 	cluster    *backup.Cluster
 	backups    backups
@@ -211,6 +213,14 @@ func openRooms(srv *Server) {
 	srv.fanout.Open(&srv.broker, srv.journal, srv.opts.Group)
 	srv.channels.Open()
 	srv.departures = make(departures, 1)
+	openPeers(srv)
+}
+
+// openPeers makes known what the server responds to the others of its cluster.
+func openPeers(srv *Server) {
+	srv.peers.Open(peers.Options{Network: srv.opts.Group, Membership: host{srv}.Membership, Go: srv.workers.Go})
+	asksDismissal.Handle(&srv.peers, srv.dismissed)
+	asksTask.Handle(&srv.peers, srv.serveTask)
 }
 
 // Serve accepts clients until the listener fails or the server is closed,

@@ -3,15 +3,13 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/cluster"
-	"github.com/vigildb/vigil/server/backup"
+	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/structures/slots"
 
 	"github.com/vigildb/vigil/server/internal/group"
@@ -22,7 +20,12 @@ import (
 // here is lost with the leadership, the move is not.
 
 // asksTask asks the leader of a group that has slots about a task.
-const asksTask = "task"
+var asksTask = peers.Kind[taskQuestion, taskAnswer]{What: "task", Leader: true}
+
+type (
+	taskQuestion struct{ Task *taskRequest }
+	taskAnswer   struct{ Task *taskReply }
+)
 
 // taskRequest is what is asked about a task.
 type taskRequest struct {
@@ -64,20 +67,12 @@ var taskStates = map[cluster.MoveState]cluster.TaskState{
 var errTaskGone = errors.New("the group that has the slots does not know the task any more")
 
 // serveTask does what the leader of another group asks for, and says how that went.
-func (srv *Server) serveTask(request []byte) *backup.Reply {
-	var q taskRequest
-	if json.Unmarshal(request, &q) != nil || q.ID == "" {
-		return &backup.Reply{Error: "the request has no task"}
+func (srv *Server) serveTask(_ context.Context, _ *commands.Membership, q *taskQuestion) (*taskAnswer, error) {
+	if q.Task == nil || q.Task.ID == "" {
+		return nil, errors.New("the request has no task")
 	}
-	a, err := srv.doTask(&q)
-	if err != nil {
-		return &backup.Reply{Error: plainText(err)}
-	}
-	b, err := json.Marshal(a)
-	if err != nil {
-		return &backup.Reply{Error: err.Error()}
-	}
-	return &backup.Reply{Task: b}
+	a, err := srv.doTask(q.Task)
+	return &taskAnswer{a}, err
 }
 
 func (srv *Server) doTask(q *taskRequest) (*taskReply, error) {
@@ -128,19 +123,14 @@ func (srv *Server) askTask(ctx context.Context, m *commands.Membership, group st
 	if s == nil {
 		return nil, errMoveNowhere
 	}
-	b, err := json.Marshal(q)
-	if err != nil {
-		return nil, err
-	}
-	reply, err := srv.cluster.AskLeader(ctx, s, &backup.Request{What: asksTask, Task: b})
-	if err == nil && reply.Task == nil {
+	a, err := asksTask.AskLeader(ctx, &srv.peers, s, &taskQuestion{q})
+	if err == nil && a.Task == nil {
 		err = errMoveNowhere
 	}
 	if err != nil {
 		return nil, err
 	}
-	a := new(taskReply)
-	return a, json.Unmarshal(reply.Task, a)
+	return a.Task, nil
 }
 
 // ImportSlots implements [cluster.Importer], as do the methods below.
@@ -251,7 +241,7 @@ func (srv *Server) inquire(ctx context.Context, m *commands.Membership, t *slotT
 			}
 		}
 	case err != nil:
-		t.Error = plainText(err)
+		t.Error = peers.Text(err)
 	case a.State == "":
 		t.State, t.Error = cluster.TaskFailed, errTaskGone.Error()
 	default:
@@ -290,6 +280,3 @@ func (h host) CancelTasks(ctx context.Context, id string) (n int, err error) {
 	})
 	return n, err
 }
-
-// plainText is an error without the word that clients see before it.
-func plainText(err error) string { return strings.TrimPrefix(err.Error(), "ERR ") }

@@ -9,26 +9,26 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// clock goes when it is told to.
-type clock struct {
+// testClock goes when it is told to.
+type testClock struct {
 	now    time.Time
 	timers map[*time.Time]func()
 }
 
-func newClock() *clock { return &clock{time.UnixMilli(1_000_000), map[*time.Time]func(){}} }
+func newClock() *testClock { return &testClock{time.UnixMilli(1_000_000), map[*time.Time]func(){}} }
 
-func (c *clock) Now() time.Time { return c.now }
+func (c *testClock) Now() time.Time { return c.now }
 
-func (c *clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+func (c *testClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
-func (c *clock) AfterFunc(d time.Duration, f func()) (stop func()) {
+func (c *testClock) AfterFunc(d time.Duration, f func()) (stop func()) {
 	at := c.now.Add(d)
 	c.timers[&at] = f
 	return func() { delete(c.timers, &at) }
 }
 
 // advance lets time pass, and fires the timers that are due, the earliest first.
-func (c *clock) advance(d time.Duration) {
+func (c *testClock) advance(d time.Duration) {
 	for end := c.now.Add(d); ; {
 		var next *time.Time
 		for at := range c.timers {
