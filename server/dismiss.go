@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/structures/slots"
 
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/server/internal/group"
 )
 
@@ -70,7 +71,7 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 			if g, _ := h.groupOf(id); asked && g == nil {
 				return nil
 			}
-			if h.srv.rest(ctx, lookForDismissed); ctx.Err() != nil {
+			if clock.Rest(ctx, h.srv.clock, lookForDismissed); ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 		}
@@ -114,7 +115,7 @@ func (h host) dismissAlone(ctx context.Context, id string) error {
 		case len(g.Members) == 1:
 			return h.Dismiss(ctx, id, g.Members[i].Address())
 		}
-		if h.srv.rest(ctx, lookForAlone); ctx.Err() != nil {
+		if clock.Rest(ctx, h.srv.clock, lookForAlone); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}

@@ -100,6 +100,7 @@ const rooms = `
 	server/offsite:
 	server/offsite/s3:      server/offsite
 	server/replica:         structures/aof
+	server/resharding:      commands commands/cluster persistence server/internal/clock server/peers structures structures/slots
 	server/resp:
 	server/source:          persistence structures structures/aof
 	server/tracking:        commands
@@ -229,7 +230,7 @@ func familyOf(path string) string {
 
 // knowFamilies are the packages that may import families of commands: the list of them, the server, and its rooms that implement their
 // interfaces.
-var knowFamilies = strings.Fields("commands/groups server server/internal/group server/pubsub server/hold server/backup")
+var knowFamilies = strings.Fields("commands/groups server server/internal/group server/pubsub server/hold server/backup server/resharding")
 
 // TestFamiliesOfCommandsKnowNothingOfEachOther keeps what two families need in package
 // commands, and every list of families but one out of the program. The server and its rooms

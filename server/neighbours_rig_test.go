@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/server/backup"
+	"github.com/vigildb/vigil/server/resharding"
 	sets "github.com/vigildb/vigil/structures/slots"
 )
 
@@ -16,22 +17,22 @@ import (
 type (
 	wireRequest struct {
 		What  string
-		Index uint64          `json:",omitempty"`
-		Node  string          `json:",omitempty"`
-		Whole *snapshot.Whole `json:",omitempty"`
-		Task  *taskRequest    `json:",omitempty"`
+		Index uint64                  `json:",omitempty"`
+		Node  string                  `json:",omitempty"`
+		Whole *snapshot.Whole         `json:",omitempty"`
+		Task  *resharding.TaskRequest `json:",omitempty"`
 	}
 	wireReply struct {
 		Group   string
-		Error   string        `json:",omitempty"`
-		Again   bool          `json:",omitempty"`
-		Follows bool          `json:",omitempty"`
-		Leader  string        `json:",omitempty"`
-		Index   uint64        `json:",omitempty"`
-		Slots   string        `json:",omitempty"`
-		Parts   []backup.Part `json:",omitempty"`
-		Removed int           `json:",omitempty"`
-		Task    *taskReply    `json:",omitempty"`
+		Error   string                `json:",omitempty"`
+		Again   bool                  `json:",omitempty"`
+		Follows bool                  `json:",omitempty"`
+		Leader  string                `json:",omitempty"`
+		Index   uint64                `json:",omitempty"`
+		Slots   string                `json:",omitempty"`
+		Parts   []backup.Part         `json:",omitempty"`
+		Removed int                   `json:",omitempty"`
+		Task    *resharding.TaskReply `json:",omitempty"`
 	}
 )
 
