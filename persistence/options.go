@@ -16,6 +16,10 @@ import (
 	"github.com/vigildb/vigil/persistence/writeback"
 )
 
+// MaxKey is the longest key in bytes that may be stored. The store copies a key into indexes, filters and
+// bounds, often and for as long as it lives: one of 512 MB took 23 GB.
+const MaxKey = 1 << 20
+
 var (
 	// ErrLocked is returned by Open when another process has the directory open.
 	ErrLocked = lsm.ErrLocked

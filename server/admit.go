@@ -69,13 +69,9 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	return nil
 }
 
-// maxKey is the longest key in bytes. The store copies a key into indexes, filters and
-// bounds, often and for as long as it lives: one of 512 MB took 23 GB.
-const maxKey = 1 << 20
-
 // admitKeys refuses a call that names a key which is too long.
 func admitKeys(cmd *commands.Command, argv [][]byte) error {
-	long := func(arg []byte) bool { return len(arg) > maxKey }
+	long := func(arg []byte) bool { return len(arg) > persistence.MaxKey }
 	if len(cmd.Keys) == 0 || !slices.ContainsFunc(argv, long) {
 		return nil // the keys are looked for in few calls
 	}

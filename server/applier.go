@@ -335,7 +335,7 @@ func (a *applier) Read(ctx context.Context, file io.Reader, size int64) (replica
 		return nil, err
 	}
 	set := srv.settings()
-	o := importer.Options{Databases: set.limits.Databases, MaxString: uint64(set.limits.MaxBulk), MaxBloom: set.limits.ModuleMemory(), MaxKey: maxKey,
+	o := importer.Options{Databases: set.limits.Databases, MaxString: uint64(set.limits.MaxBulk), MaxBloom: set.limits.ModuleMemory(), MaxKey: persistence.MaxKey,
 		HashKeys: in.HashKeys(), Replica: true}
 	r := &received{a: a, ctx: ctx, in: in, run: importer.New(o, in, nil)}
 	reader := rdbfile.NewReader(file, size, o.Reader())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/server/backup"
@@ -12,8 +11,8 @@ import (
 
 // openSnapshots tells snapshots what they need of the server.
 func openSnapshots(srv *Server) {
-	o := backup.Options{Store: srv.store, Clock: srv.clock, InMemory: srv.opts.InMemory, Membership: host{srv}.Membership,
-		Go: srv.workers.Go, Other: srv.respond}
+	o := backup.Options{Store: srv.store, Peers: &srv.peers, Clock: srv.clock, InMemory: srv.opts.InMemory, Membership: host{srv}.Membership,
+		Go: srv.workers.Go}
 	if srv.opts.Group != nil {
 		o.Group = srv.opts.Group
 	}
@@ -35,20 +34,6 @@ func openSnapshots(srv *Server) {
 	}
 	srv.snapshots.Open(o)
 	srv.cluster = backup.ClusterOf(&srv.snapshots)
-}
-
-// respond responds to a request of another server that is none about snapshots, nil if it is unknown.
-func (srv *Server) respond(ctx context.Context, m *commands.Membership, q *backup.Request) *backup.Reply {
-	switch q.What {
-	case asksDismiss:
-		return srv.dismissed(ctx, m, q.Node)
-	case asksTask:
-		if !m.Leads {
-			return backup.Follows(m)
-		}
-		return srv.serveTask(q.Task)
-	}
-	return nil
 }
 
 // Snapshot writes a snapshot, as SAVE does.

@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/tracking"
 )
@@ -138,7 +139,7 @@ const maxShown = 128
 func withoutLong(argv [][]byte) [][]byte {
 	out := slices.Clone(argv)
 	for i, a := range out {
-		if len(a) > maxKey {
+		if len(a) > persistence.MaxKey {
 			out[i] = shorten(a, maxShown)
 		}
 	}

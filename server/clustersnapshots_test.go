@@ -23,8 +23,8 @@ type clusterRig struct {
 	*slotsRig
 	dir   string
 	index uint64
-	other func(q *backup.Request) *backup.Reply // guarded by near
-	asked []string                              // what other servers were asked; guarded by near
+	other func(q *wireRequest) *wireReply // guarded by near
+	asked []string                        // what other servers were asked; guarded by near
 }
 
 const otherLeader = "10.0.1.2:7000"
@@ -49,8 +49,8 @@ func newClusterRig(t *testing.T) *clusterRig {
 	c.near(func() {
 		s.g.stands = func() (uint64, *slots.Set, error) { return c.index, own, nil }
 		c.other = c.makes
-		s.g.others = func(_ context.Context, address string, q *backup.Request) *backup.Reply {
-			var a *backup.Reply
+		s.g.others = func(_ context.Context, address string, q *wireRequest) *wireReply {
+			var a *wireReply
 			c.near(func() {
 				c.asked = append(c.asked, address+" "+q.What)
 				switch {
@@ -58,10 +58,10 @@ func newClusterRig(t *testing.T) *clusterRig {
 					if a = c.other(q); a != nil {
 						a.Group = strings.Repeat("a", 40)
 					}
-				case q.What == backup.AsksStill, q.What == backup.AsksPart:
-					a = &backup.Reply{Error: "the server does not lead its group", Again: true, Follows: true, Leader: otherLeader}
+				case q.What == backup.StandStill.What, q.What == backup.MakePart.What:
+					a = &wireReply{Error: "the server does not lead its group", Again: true, Follows: true, Leader: otherLeader}
 				default:
-					a = &backup.Reply{}
+					a = &wireReply{}
 				}
 			})
 			return a
@@ -77,15 +77,15 @@ func (c *clusterRig) near(change func()) {
 }
 
 // makes is what the other leader replies if all goes well.
-func (c *clusterRig) makes(q *backup.Request) *backup.Reply {
+func (c *clusterRig) makes(q *wireRequest) *wireReply {
 	switch q.What {
-	case backup.AsksStill:
-		return &backup.Reply{Index: 3, Slots: "8192-16383"}
-	case backup.AsksPart:
+	case backup.StandStill.What:
+		return &wireReply{Index: 3, Slots: "8192-16383"}
+	case backup.MakePart.What:
 		p := q.Whole.Parts[1]
-		return &backup.Reply{Parts: []backup.Part{{Whole: q.Whole, ClusterSnapshotPart: members.ClusterSnapshotPart{Group: p.Group, Slots: p.Slots, Address: otherLeader, Dir: "/there", Bytes: 5}}}}
+		return &wireReply{Parts: []backup.Part{{Whole: q.Whole, ClusterSnapshotPart: members.ClusterSnapshotPart{Group: p.Group, Slots: p.Slots, Address: otherLeader, Dir: "/there", Bytes: 5}}}}
 	}
-	return &backup.Reply{}
+	return &wireReply{}
 }
 
 // create asks for a snapshot, and has time pass until there is a reply.
@@ -156,9 +156,9 @@ func TestClusterSnapshotHasAPartOfEachGroup(t *testing.T) {
 // Whatever keeps a group from making its part ends the whole, within a bounded time: the error names the group, and nothing is left.
 func TestFailedClusterSnapshotLeavesNothing(t *testing.T) {
 	down := strings.Repeat("a", 40)
-	fails := func(what string, a *backup.Reply) func(c *clusterRig) {
+	fails := func(what string, a *wireReply) func(c *clusterRig) {
 		return func(c *clusterRig) {
-			c.other = func(q *backup.Request) *backup.Reply {
+			c.other = func(q *wireRequest) *wireReply {
 				if q.What == what {
 					return a
 				}
@@ -171,18 +171,18 @@ func TestFailedClusterSnapshotLeavesNothing(t *testing.T) {
 		change func(c *clusterRig)
 		want   string
 	}{
-		{"full", fails(backup.AsksPart, &backup.Reply{Error: "no space left on device"}), "the group " + down + ": " + otherLeader + ": no space left on device"},
-		{"taken", fails(backup.AsksPart, &backup.Reply{Error: "a snapshot with this name exists"}), "a snapshot with this name exists"},
-		{"moving", fails(backup.AsksStill, &backup.Reply{Error: "the slots are on their way", Again: true}), "the group " + down + ": " + otherLeader + ": the slots are on their way"},
-		{"leaderless", fails(backup.AsksStill, &backup.Reply{Error: "the server does not lead its group", Again: true, Follows: true}), "does not lead its group"},
+		{"full", fails(backup.MakePart.What, &wireReply{Error: "no space left on device"}), "the group " + down + ": " + otherLeader + ": no space left on device"},
+		{"taken", fails(backup.MakePart.What, &wireReply{Error: "a snapshot with this name exists"}), "a snapshot with this name exists"},
+		{"moving", fails(backup.StandStill.What, &wireReply{Error: "the slots are on their way", Again: true}), "the group " + down + ": " + otherLeader + ": the slots are on their way"},
+		{"leaderless", fails(backup.StandStill.What, &wireReply{Error: "the server does not lead its group", Again: true, Follows: true}), "does not lead its group"},
 		{"strange", func(c *clusterRig) {
 			c.m.Load().OtherShards[0].ID = strings.Repeat("e", 40)
 		}, "the server is of another group now"},
-		{"changing", fails(backup.AsksPart, &backup.Reply{Error: "slots have changed", Again: true}), "slots have changed"},
-		{"cut", fails(backup.AsksPart, nil), "the group " + down + ": " + context.DeadlineExceeded.Error()},
-		{"silent", fails(backup.AsksPart, &backup.Reply{}), "says nothing of its part"},
-		{"uncovered", fails(backup.AsksStill, &backup.Reply{Index: 3, Slots: "8193-16383"}), "the slots 8192 are of no group"},
-		{"twice", fails(backup.AsksStill, &backup.Reply{Index: 3, Slots: "8191-16383"}), "some slots are of two groups"},
+		{"changing", fails(backup.MakePart.What, &wireReply{Error: "slots have changed", Again: true}), "slots have changed"},
+		{"cut", fails(backup.MakePart.What, nil), "the group " + down + ": " + context.DeadlineExceeded.Error()},
+		{"silent", fails(backup.MakePart.What, &wireReply{}), "says nothing of its part"},
+		{"uncovered", fails(backup.StandStill.What, &wireReply{Index: 3, Slots: "8193-16383"}), "the slots 8192 are of no group"},
+		{"twice", fails(backup.StandStill.What, &wireReply{Index: 3, Slots: "8191-16383"}), "some slots are of two groups"},
 		{"own", func(c *clusterRig) {
 			c.g.stands = func() (uint64, *slots.Set, error) { return 0, nil, errors.New("no majority is heard") }
 		}, "no majority is heard"},
@@ -202,8 +202,8 @@ func TestClusterSnapshotDoesNotWaitForEver(t *testing.T) {
 	free := make(chan struct{})
 	others := c.g.others
 	c.near(func() {
-		c.g.others = func(ctx context.Context, address string, q *backup.Request) *backup.Reply {
-			if address == otherLeader && q.What == backup.AsksPart {
+		c.g.others = func(ctx context.Context, address string, q *wireRequest) *wireReply {
+			if address == otherLeader && q.What == backup.MakePart.What {
 				<-free
 			}
 			return others(ctx, address, q)
@@ -238,7 +238,7 @@ func TestPartIsOfTheSlotsThatWereAskedFor(t *testing.T) {
 		}
 		removed := 0
 		for _, asked := range c.asked {
-			if asked == otherLeader+" "+backup.AsksRemove {
+			if asked == otherLeader+" "+backup.RemovePart.What {
 				removed++
 			}
 		}
@@ -246,11 +246,11 @@ func TestPartIsOfTheSlotsThatWereAskedFor(t *testing.T) {
 			t.Errorf("the part of the other group was removed %d times: %q", removed, c.asked)
 		}
 	})
-	serve := func(index uint64, of string) *backup.Reply {
+	serve := func(index uint64, of string) wireReply {
 		w := &snapshot.Whole{Name: "asked", ID: "x", Parts: []snapshot.Part{{Group: strings.Repeat("9", 40), Slots: of}}}
-		return c.srv.cluster.Serve(t.Context(), &backup.Request{What: backup.AsksPart, Index: index, Whole: w})
+		return c.g.request(t, &wireRequest{What: backup.MakePart.What, Index: index, Whole: w})
 	}
-	for _, a := range []*backup.Reply{serve(6, "0-8191"), serve(7, "0-8190")} {
+	for _, a := range []wireReply{serve(6, "0-8191"), serve(7, "0-8190")} {
 		if !a.Again || !strings.Contains(a.Error, "have changed") {
 			t.Errorf("got %+v", a)
 		}
@@ -258,7 +258,7 @@ func TestPartIsOfTheSlotsThatWereAskedFor(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := &snapshot.Whole{Name: "late", ID: "x", Parts: []snapshot.Part{{Group: strings.Repeat("9", 40), Slots: "0-8191"}}}
-	if a := c.srv.cluster.Serve(ended, &backup.Request{What: backup.AsksPart, Index: 7, Whole: w}); !strings.Contains(a.Error, "too long") {
+	if a := c.g.requestBy(ended, t, &wireRequest{What: backup.MakePart.What, Index: 7, Whole: w}); !strings.Contains(a.Error, "too long") {
 		t.Errorf("nobody waits: %+v", a)
 	}
 	if got := fmt.Sprint(names(t, c.dir)); got != "[moved]" {
@@ -273,10 +273,10 @@ func TestServersDoForOthersWhatIsAskedAndNoMore(t *testing.T) {
 	if got := c.create("part"); !strings.Contains(got, `"complete" (int) 1`) {
 		t.Fatal(got)
 	}
-	serve := func(q *backup.Request) *backup.Reply { return c.srv.cluster.Serve(t.Context(), q) }
+	serve := func(q *wireRequest) wireReply { return c.g.request(t, q) }
 	for _, name := range []string{"../x", "", "a/b", "x.part"} {
-		for _, what := range []string{backup.AsksPart, backup.AsksRemove} {
-			if a := serve(&backup.Request{What: what, Whole: &snapshot.Whole{Name: name}}); !strings.Contains(a.Error, "invalid snapshot name") {
+		for _, what := range []string{backup.MakePart.What, backup.RemovePart.What} {
+			if a := serve(&wireRequest{What: what, Whole: &snapshot.Whole{Name: name}}); !strings.Contains(a.Error, "invalid snapshot name") {
 				t.Errorf("%s %q: %+v", what, name, a)
 			}
 		}
@@ -285,11 +285,11 @@ func TestServersDoForOthersWhatIsAskedAndNoMore(t *testing.T) {
 		}
 	}
 	for _, w := range []*snapshot.Whole{{Name: "own"}, {Name: "part", ID: "another"}, {Name: "nosuch"}} {
-		if a := serve(&backup.Request{What: backup.AsksRemove, Whole: w}); a.Error != "" || a.Removed != 0 {
+		if a := serve(&wireRequest{What: backup.RemovePart.What, Whole: w}); a.Error != "" || a.Removed != 0 {
 			t.Errorf("remove %+v: %+v", w, a)
 		}
 	}
-	if a := serve(&backup.Request{What: backup.AsksPart}); a.Error == "" {
+	if a := serve(&wireRequest{What: backup.MakePart.What}); a.Error == "" {
 		t.Error("a part of nothing is made")
 	}
 	if got := string(c.g.ask(t.Context(), []byte("{"))); !strings.Contains(got, "does not decode") {
@@ -299,7 +299,7 @@ func TestServersDoForOthersWhatIsAskedAndNoMore(t *testing.T) {
 		t.Errorf("an unknown request: %s", got)
 	}
 	c.follow()
-	if a := serve(&backup.Request{What: backup.AsksStill}); !a.Again || a.Leader != "10.0.0.2:7000" {
+	if a := serve(&wireRequest{What: backup.StandStill.What}); !a.Again || a.Leader != "10.0.0.2:7000" {
 		t.Errorf("a follower: %+v", a)
 	}
 	client := c.dial()

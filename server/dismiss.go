@@ -3,15 +3,15 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/server/backup"
+	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/structures/slots"
 
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/server/internal/group"
 )
 
@@ -19,8 +19,13 @@ import (
 // group: that server asks it to forget the cluster itself, which it alone can do. If it has replicas, it is asked when these have
 // gone: redis-cli --cluster del-node asks some servers to forget a master before it has the replicas go over to others. ADR 0072.
 
-// asksDismiss is asked of a server that is a group by itself: forget the cluster, unless it has slots or keys.
-const asksDismiss = "dismiss"
+// asksDismissal is asked of a server that is a group by itself: forget the cluster, unless it has slots or keys.
+var asksDismissal = peers.Kind[dismissal, peers.Nothing]{What: "dismiss"}
+
+// dismissal says which server is to forget the cluster.
+type dismissal struct {
+	Node string `json:",omitempty"` // its ID
+}
 
 // lookForDismissed is the time between two looks whether a server has left, or may, and maxDismissLooks how many there are: once its
 // last slots have gone it leaves at once or not at all. One that has ended the connection without a reply may be about to leave: there
@@ -41,7 +46,7 @@ const (
 var (
 	errDismissUnheard  = errors.New("the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good")
 	errDismissSlots    = errors.New("the node has slots: VIGIL.CLUSTER REBALANCE WEIGHT <node-id> 0 moves them to the others")
-	errDismissMoves    = errors.New("slots of the node are on their way")
+	errDismissMoves    = peers.Transient(errors.New("slots of the node are on their way"))
 	errDismissReplicas = errors.New("the node has replicas: they leave first, by CLUSTER FORGET of each")
 	errDismissKeys     = errors.New("the node has keys, of slots that it does not have any more: FLUSHALL there removes them")
 	errDismissLate     = errors.New("the node has not left the cluster yet: its log may say why")
@@ -50,15 +55,12 @@ var (
 
 // Dismiss has the server with an ID and an address forget the cluster, as [cluster.Dismisser] says.
 func (h host) Dismiss(ctx context.Context, id, address string) error {
-	request, err := json.Marshal(&backup.Request{What: asksDismiss, Node: id})
-	if err != nil {
-		return err
-	}
-	return h.abroadIn(func(g group.Group) error {
+	return h.abroadIn(func(group.Group) (err error) {
 		asked := false
 		for looks := maxDismissLooks; looks > 0; looks-- {
 			if !asked {
-				asked, err = askToLeave(ctx, g, address, request)
+				err = h.srv.askToLeave(ctx, id, address)
+				asked = err == nil
 				switch {
 				case errors.Is(err, errDismissUnheard):
 					asked, looks = true, min(looks, maxUnheardLooks)
@@ -69,7 +71,7 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 			if g, _ := h.groupOf(id); asked && g == nil {
 				return nil
 			}
-			if h.srv.rest(ctx, lookForDismissed); ctx.Err() != nil {
+			if clock.Rest(ctx, h.srv.clock, lookForDismissed); ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 		}
@@ -113,7 +115,7 @@ func (h host) dismissAlone(ctx context.Context, id string) error {
 		case len(g.Members) == 1:
 			return h.Dismiss(ctx, id, g.Members[i].Address())
 		}
-		if h.srv.rest(ctx, lookForAlone); ctx.Err() != nil {
+		if clock.Rest(ctx, h.srv.clock, lookForAlone); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -135,40 +137,37 @@ func (h host) groupOf(id string) (g *commands.Shard, i int) {
 	return nil, 0
 }
 
-// askToLeave asks a server to forget the cluster, and reports whether it does. The error is errDismissMoves if it may soon.
-func askToLeave(ctx context.Context, g group.Group, address string, request []byte) (bool, error) {
-	reply, err := g.AskServer(ctx, address, request)
-	if err != nil {
-		return false, errors.Join(errDismissUnheard, err)
+// askToLeave asks a server to forget the cluster. The error is errDismissMoves if it may soon.
+func (srv *Server) askToLeave(ctx context.Context, id, address string) error {
+	_, err := asksDismissal.Ask(ctx, &srv.peers, address, &dismissal{id})
+	switch {
+	case err == nil:
+		return nil
+	case peers.IsTransient(err):
+		return errDismissMoves
+	case errors.As(err, new(peers.Refusal)):
+		return err
 	}
-	var a backup.Reply
-	switch err := json.Unmarshal(reply, &a); {
-	case err != nil:
-		return false, err
-	case a.Again:
-		return false, errDismissMoves
-	case a.Error != "":
-		return false, errors.New(a.Error)
-	}
-	return true, nil
+	return errors.Join(errDismissUnheard, err)
 }
 
 // dismissed has this server forget the cluster, soon after it has said so: the connection on which it was asked ends with its part
 // in the group.
-func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, node string) *backup.Reply {
-	if m.Members[m.Self].ID != node {
-		return &backup.Reply{} // it has left already
+func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, q *dismissal) (*peers.Nothing, error) {
+	node := m.Members[m.Self].ID
+	if node != q.Node {
+		return nil, nil // it has left already
 	}
 	if err := srv.mayDismiss(ctx, m); err != nil {
-		return &backup.Reply{Error: err.Error(), Again: errors.Is(err, errDismissMoves)}
+		return nil, err
 	}
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	switch {
 	case srv.closed:
-		return &backup.Reply{Error: errDismissSettles.Error()}
+		return nil, errDismissSettles
 	case slices.Contains(srv.dismissing, node): // several servers were told
-		return &backup.Reply{}
+		return nil, nil
 	}
 	srv.dismissing = append(srv.dismissing, node)
 	srv.workers.Go(func() { // ends with the group's part, or when that cannot end
@@ -177,7 +176,7 @@ func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, node s
 			srv.logf(logWarning, "CLUSTER FORGET of this server was sent to another one, and it stays: %v", err)
 		}
 	})
-	return &backup.Reply{}
+	return nil, nil
 }
 
 // mayDismiss returns why this server does not forget the cluster.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/server/backup"
 	sets "github.com/vigildb/vigil/structures/slots"
 )
 
@@ -20,9 +18,9 @@ func TestMasterWithoutSlotsIsForgotten(t *testing.T) {
 	c := r.dial()
 	empty := strings.Repeat("0", 40)
 	forget := "CLUSTER FORGET " + empty
-	reply := &backup.Reply{Error: "the node has keys"}
-	r.g.others = func(_ context.Context, address string, q *backup.Request) *backup.Reply {
-		if address != "10.0.3.1:7000" || q.What != asksDismiss || q.Node != empty {
+	reply := &wireReply{Error: "the node has keys"}
+	r.g.others = func(_ context.Context, address string, q *wireRequest) *wireReply {
+		if address != "10.0.3.1:7000" || q.What != asksDismissal.What || q.Node != empty {
 			t.Errorf("%s is asked %+v", address, q)
 		}
 		return reply
@@ -38,7 +36,7 @@ func TestMasterWithoutSlotsIsForgotten(t *testing.T) {
 	if got := replied(); !strings.HasPrefix(got, "(error) ERR the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good") {
 		t.Errorf("a node that is not there: %s", got)
 	}
-	reply = &backup.Reply{}
+	reply = &wireReply{}
 	if got := replied(); got != "(error) ERR the node has not left the cluster yet: its log may say why" {
 		t.Errorf("a node that stays: %s", got)
 	}
@@ -55,12 +53,12 @@ func TestMasterWhoseSlotsAreOnTheirWayIsAskedAgain(t *testing.T) {
 	r := newShardsRig(t)
 	forget := strings.Fields("CLUSTER FORGET " + strings.Repeat("0", 40))
 	var asked, most atomic.Int64
-	r.g.others = func(context.Context, string, *backup.Request) *backup.Reply {
+	r.g.others = func(context.Context, string, *wireRequest) *wireReply {
 		if asked.Add(1) < most.Load() {
-			return &backup.Reply{Error: "slots of the node are on their way", Again: true}
+			return &wireReply{Error: "slots of the node are on their way", Again: true}
 		}
 		r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[:2] })
-		return &backup.Reply{}
+		return &wireReply{}
 	}
 	c := r.dial()
 	replied := func(want string) {
@@ -84,12 +82,12 @@ func TestMasterWhoseSlotsAreOnTheirWayIsAskedAgain(t *testing.T) {
 func TestMasterWithReplicasIsForgottenAfterThem(t *testing.T) {
 	r := newShardsRig(t)
 	var asked atomic.Int64
-	r.g.others = func(_ context.Context, address string, q *backup.Request) *backup.Reply {
-		if asked.Add(1); address != "10.0.1.2:7000" || q.What != asksDismiss || q.Node != strings.Repeat("c", 40) {
+	r.g.others = func(_ context.Context, address string, q *wireRequest) *wireReply {
+		if asked.Add(1); address != "10.0.1.2:7000" || q.What != asksDismissal.What || q.Node != strings.Repeat("c", 40) {
 			t.Errorf("%s is asked %+v", address, q)
 		}
 		r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[1:] })
-		return &backup.Reply{}
+		return &wireReply{}
 	}
 	start := host{r.srv}.Membership()
 	// group has the master and one replica, and that many slots.
@@ -155,15 +153,7 @@ func TestServerForgetsTheClusterIfItIsEmpty(t *testing.T) {
 	c := r.dial()
 	ask := func(node string) string {
 		t.Helper()
-		b, err := json.Marshal(&backup.Request{What: asksDismiss, Node: strings.Repeat(node, 40)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var a backup.Reply
-		if err := json.Unmarshal(r.g.ask(t.Context(), b), &a); err != nil {
-			t.Fatal(err)
-		}
-		return a.Error
+		return r.g.request(t, &wireRequest{What: asksDismissal.What, Node: strings.Repeat(node, 40)}).Error
 	}
 	refused := func(why string) {
 		t.Helper()

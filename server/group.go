@@ -65,14 +65,14 @@ func (srv *Server) join() error {
 	}
 	g.ServeBy(srv.loops)
 	g.OnPublished(srv.fanout.Receive)
-	g.OnMoves(srv.takeKeys, srv.removeKeys, srv.orderMove)
+	g.OnMoves(srv.resharding.Keys.Take, srv.removeKeys, srv.resharding.Moves.OrderTo)
 	g.OnShardChannels(srv.keepChannels)
-	g.OnAsked(srv.cluster.Respond)
+	g.OnAsked(srv.peers.Respond)
 	g.OnAcknowledged(srv.blocked.Poll)
 	g.OnSettle(srv.settle)
 	srv.workers.Go(func() { srv.fanout.Run(srv.done.Done()) }) // Load has not ended, so that Close waits for it
 	srv.workers.Go(func() { srv.channels.Run(srv.done.Done(), srv.clients.wakeSubscribers) })
-	srv.workers.Go(srv.runDepartures)
+	srv.workers.Go(srv.resharding.Departures.Run)
 	srv.workers.Go(func() { srv.blocked.RunPolls(srv.done.Done()) })
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
 }
@@ -144,7 +144,7 @@ func (srv *Server) part() error {
 // lead prepares for changes: what a follower keeps beside the store is made anew.
 func (srv *Server) lead() {
 	srv.loadLibraries()
-	srv.leadMoves()
+	srv.resharding.Moves.Lead()
 	srv.logf(logNotice, "This member leads the group from now on")
 }
 
@@ -154,7 +154,7 @@ func (srv *Server) lead() {
 func (srv *Server) follow() {
 	srv.logf(logNotice, "This member has ceased to lead the group: its clients are disconnected")
 	srv.clients.hangUpAll()
-	srv.followMoves()
+	srv.resharding.Moves.Follow()
 	srv.fence.Follow()
 }
 

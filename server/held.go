@@ -1,12 +1,9 @@
 package server
 
 import (
-	"context"
-
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/conn"
 	"github.com/vigildb/vigil/commands/script"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -97,34 +94,6 @@ func (s *session) readmit(cmd *commands.Command, argv [][]byte) error {
 	}
 	_, err := s.admitSlots(cmd, argv)
 	return err
-}
-
-// settleDown waits until no call is under way that began before the slots that are frozen now were. scripts says that
-// scripts count, which may go on to keys of any slot.
-func (srv *Server) settleDown(ctx context.Context, scripts bool) error {
-	for scripts {
-		if srv.enterGate() == nil {
-			srv.leaveGate()
-			break
-		}
-		srv.waitABit()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	tx := srv.store.NewTx()
-	for shard := range uint64(persistence.ShardCount) {
-		var set persistence.Shards
-		set.Add(shard << 56)
-		for !tx.Lock(&set, srv.clock.Now().UnixMilli()) {
-			srv.waitABit()
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-		}
-		tx.Unlock()
-	}
-	return ctx.Err()
 }
 
 // mayChange decides on a change of a key, whose lock is held, that no call of a client makes: whether it has to wait

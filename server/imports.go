@@ -107,7 +107,7 @@ func (srv *Server) runImport(j *importJob) (err error) {
 	defer func() { err = errors.Join(err, in.Close()) }()
 	set := srv.settings()
 	o := importer.Options{Path: j.o.Path, Stdin: j.o.Stdin, Databases: set.limits.Databases, MaxString: uint64(set.limits.MaxBulk),
-		MaxBloom: set.limits.ModuleMemory(), MaxKey: maxKey, HashKeys: in.HashKeys(), Now: srv.clock.Now().UnixMilli(),
+		MaxBloom: set.limits.ModuleMemory(), MaxKey: persistence.MaxKey, HashKeys: in.HashKeys(), Now: srv.clock.Now().UnixMilli(),
 		Only: j.o.Only, SkipUnknown: j.o.SkipUnknown, Slots: j.o.SkipUnknown, Torn: !j.o.Whole, Until: j.o.Until}
 	var shop *workshop
 	run := importer.New(o, in, func() (importer.Workshop, error) {

@@ -80,24 +80,27 @@ const rooms = `
 	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
 	server/activation:
 	server/audit:
-	server/backup:          commands commands/members persistence persistence/snapshot server/conf structures/slots
+	server/backup:          commands commands/members persistence persistence/snapshot server/conf server/internal/clock server/peers structures/slots
 	server/blocking:        commands persistence structures
 	server/certs:
 	server/certs/pkcs8:     server/certs
 	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
-	server/hold:            commands/conn structures/slots
+	server/hold:            commands/conn server/internal/clock structures/slots
 	server/info:            commands persistence server/source structures
+	server/internal/clock:
 	server/internal/door:   commands persistence server/conf server/internal/group
 	server/internal/group:  commands/cluster commands/members persistence/member server/transport structures/slots
 	server/internal/report: server server/conf server/internal/door
 	server/metrics:         server server/internal/report
 	server/servertest:      server server/internal/door
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
+	server/peers:           commands
 	server/pubsub:          commands commands/pubsub structures/glob structures/slots
 	server/offsite:
 	server/offsite/s3:      server/offsite
 	server/replica:         structures/aof
+	server/resharding:      commands commands/cluster persistence server/internal/clock server/peers structures structures/slots
 	server/resp:
 	server/source:          persistence structures structures/aof
 	server/tracking:        commands
@@ -227,7 +230,7 @@ func familyOf(path string) string {
 
 // knowFamilies are the packages that may import families of commands: the list of them, the server, and its rooms that implement their
 // interfaces.
-var knowFamilies = strings.Fields("commands/groups server server/internal/group server/pubsub server/hold server/backup")
+var knowFamilies = strings.Fields("commands/groups server server/internal/group server/pubsub server/hold server/backup server/resharding")
 
 // TestFamiliesOfCommandsKnowNothingOfEachOther keeps what two families need in package
 // commands, and every list of families but one out of the program. The server and its rooms

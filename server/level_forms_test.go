@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/resharding"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/slots"
 	"github.com/vigildb/vigil/structures/types"
@@ -133,7 +134,7 @@ func TestTypesWaitForTheirLevel(t *testing.T) {
 			target := newShardsRig(t)
 			target.g.own.Store(new(slots.Set))
 			target.g.m.SetLevel(below(came))
-			if err := target.srv.takeKeys(frame, func() bool { return true }); !errors.As(err, new(persistence.NeedsLevelError)) {
+			if err := target.srv.resharding.Keys.Take(frame, func() bool { return true }); !errors.As(err, new(persistence.NeedsLevelError)) {
 				t.Errorf("a key of another group: %v", err)
 			}
 			target.dial().want("DBSIZE", "(int) 0")
@@ -153,11 +154,11 @@ func moved(t *testing.T, srv *Server, key string) []byte {
 	set.Add(tx.Expect([]byte(key)))
 	tx.Lock(&set, 0)
 	defer tx.Unlock()
-	c := copier{tx: tx}
-	if err := c.appendKey([]byte(key)); err != nil {
+	frame, err := resharding.AppendKey(nil, tx, []byte(key))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return c.frame
+	return frame
 }
 
 // What a type has come to do needs the level of that, and what it could do before does not.

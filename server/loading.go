@@ -36,7 +36,7 @@ func (srv *Server) Load(ctx context.Context) error {
 	srv.loadLibraries()
 	srv.recallUsers()
 	srv.recallConfiguration()
-	srv.takeMoves(srv.store.Texts(persistence.Moves), nil)
+	srv.resharding.Moves.Note(srv.store.Texts(persistence.Moves), nil)
 	srv.reportUsers()
 	srv.reportConfiguration()
 	if err := srv.join(); err != nil {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/resharding"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -207,24 +207,6 @@ func TestServerThatEndsLeavesItsMoves(t *testing.T) {
 	}
 }
 
-// A move to a group that is in the cluster no more, as one that lies buried, ends at once, and so do those behind it.
-func TestMovesToAGroupThatIsGoneFailAtOnce(t *testing.T) {
-	r := newMovesRig(t)
-	c := r.dial()
-	r.order(c, "3300 3300", "3301 3301")
-	<-r.giving
-	r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[1:] })
-	r.given <- errors.New("the group lies buried")
-	r.untilProgress("failed of 3300 0/1, failed of 3301 0/1") // the clock stands still
-	if got := c.do("CLUSTER", "GETSLOTMIGRATIONS"); strings.Count(got, `"message" "the group that slots go to is not in the cluster any more: it lies buried, or its server was reset"`) != 2 {
-		t.Errorf("GETSLOTMIGRATIONS: %s", got)
-	}
-	if left := r.srv.store.Texts(persistence.Moves); len(left) > 0 {
-		t.Errorf("%q are kept after they failed", left)
-	}
-	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 3300 3300 NODE "+strings.Repeat("c", 40), "(error) ERR Unknown node "+strings.Repeat("c", 40))
-}
-
 // A group of a level without moves in its log makes them as long as its leader leads.
 func TestGroupOfALowerLevelKeepsNoMoves(t *testing.T) {
 	r := newMovesRig(t)
@@ -247,13 +229,13 @@ func TestTooManyMovesAreRefused(t *testing.T) {
 	c := r.dial()
 	r.order(c, "3300 3300")
 	<-r.giving
-	for i := range maxMoveJobs - 2 {
+	for i := range resharding.MaxMoves - 2 {
 		r.order(c, fmt.Sprint(i, " ", i))
 	}
 	const to = " NODE cccccccccccccccccccccccccccccccccccccccc"
 	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 5000 5000"+to+" SLOTSRANGE 5001 5001"+to, "(error) ERR too many moves of slots wait")
 	r.order(c, "5000 5000")
-	if n := len(r.srv.store.Texts(persistence.Moves)); n != maxMoveJobs {
+	if n := len(r.srv.store.Texts(persistence.Moves)); n != resharding.MaxMoves {
 		t.Errorf("%d moves are kept", n)
 	}
 	c.want("MULTI", "OK")
@@ -262,48 +244,13 @@ func TestTooManyMovesAreRefused(t *testing.T) {
 	c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")
 }
 
-// What is kept of a move is read as it was written. What this version does not understand it leaves alone.
-func TestKeptMovesAreReadStrictly(t *testing.T) {
-	r := newMovesRig(t)
-	for _, text := range []string{"", "a b 5", "a b x 1-2", "a b 5 2-1", "a b 5 16384", "a b 5 x"} {
-		if j, err := jobOf("1", text); err == nil {
-			t.Errorf("%q is %+v", text, j.Move)
-		}
-	}
-	if err := r.srv.changeMoves(func(tx *persistence.Tx, _ bool) {
-		tx.Texts(persistence.Moves).Set("10", "of a later version")
-		tx.Texts(persistence.Moves).Set("9", strings.Repeat("a", 40)+" "+strings.Repeat("c", 40)+" 5000 3300 3302-3303")
-		tx.Texts(persistence.Moves).Set("11", strings.Repeat("a", 40)+" "+strings.Repeat("c", 40)+" 5000 3301")
-	}); err != nil {
-		t.Fatal(err)
-	}
-	r.follow()
-	r.lead()
-	for _, want := range []string{"3300 3302-3303", "3301"} {
-		if got := r.gives().String(); got != want {
-			t.Errorf("%s goes, want %s", got, want)
-		}
-	}
-	r.untilProgress("success of 3300 3302-3303 3/3, success of 3301 1/1")
-	if kept := fmt.Sprint(r.srv.store.Texts(persistence.Moves)); kept != "map[10:of a later version]" {
-		t.Errorf("%s is kept", kept)
-	}
-	if m := (host{r.srv}).Moves()[0]; m.Created != 5000 || m.Node != strings.Repeat("c", 40) {
-		t.Errorf("the first one is %+v", m)
-	}
-	if _, err := r.srv.order(nil, ""); err != nil {
-		t.Errorf("nothing is ordered: %v", err)
-	}
-}
-
 // What is ordered while the leadership ends is lost with it, and not made when the server leads again.
 func TestMoveThatIsOrderedAmidTheEndOfALeadershipIsNotMade(t *testing.T) {
 	r := newMovesRig(t)
 	failed := make(chan error, 1)
 	r.g.amid = func() {
 		go func() {
-			_, err := r.srv.order([]cluster.Destination{{Shard: strings.Repeat("a", 40), Node: strings.Repeat("c", 40), Slots: mustSlots(t, "5000")}}, "")
-			failed <- err
+			failed <- r.srv.resharding.Moves.Order([]cluster.Destination{{Shard: strings.Repeat("a", 40), Node: strings.Repeat("c", 40), Slots: mustSlots(t, "5000")}})
 		}()
 		r.until("it is ordered", func() bool { return strings.Contains(r.progress(), "5000 0/1") })
 	}
@@ -335,9 +282,9 @@ func TestServerThatHasLeftItsGroupShowsNoMoves(t *testing.T) {
 // it alone.
 func TestTaskOfAnotherGroupIsOrderedOnceAndSurvivesItsLeader(t *testing.T) {
 	h := newHeirs(t)
-	q := &taskRequest{ID: "f00", To: strings.Repeat("a", 40), Slots: "5000-5001"}
+	q := &resharding.TaskRequest{ID: "f00", To: strings.Repeat("a", 40), Slots: "5000-5001"}
 	for range 3 {
-		if _, err := askTaskOf(h.srv, q); err != "" {
+		if _, err := h.askTaskOf(q); err != "" {
 			t.Fatal(err)
 		}
 	}
@@ -347,37 +294,25 @@ func TestTaskOfAnotherGroupIsOrderedOnceAndSurvivesItsLeader(t *testing.T) {
 	h.order(h.dial(), "5002 5002")
 	h.fail()
 	h.next.until("the next leader goes on", func() bool { return strings.Count(h.next.progress(), "0/") == 2 })
-	a, err := askTaskOf(h.next.srv, &taskRequest{ID: "f00", Cancel: true})
+	a, err := h.next.askTaskOf(&resharding.TaskRequest{ID: "f00", Cancel: true})
 	if err != "" || a.Cancelled != 1 {
 		t.Fatalf("%+v %s", a, err)
 	}
 	h.next.until("the task has ended", func() bool {
-		a, _ := askTaskOf(h.next.srv, &taskRequest{ID: "f00"})
+		a, _ := h.next.askTaskOf(&resharding.TaskRequest{ID: "f00"})
 		return a.State == cluster.TaskCancelled
 	})
 	if kept := h.next.srv.store.Texts(persistence.Moves); len(kept) != 1 {
 		t.Errorf("kept: %v", kept)
 	}
-	for _, q := range []*taskRequest{nil, {}, {ID: "x", To: "nobody", Slots: "5003"}, {ID: "x", To: strings.Repeat("a", 40), Slots: "16383"},
-		{ID: "x", To: strings.Repeat("a", 40), Slots: "7-3"}, {ID: "x", To: strings.Repeat("a", 40)}} {
-		if _, err := askTaskOf(h.next.srv, q); err == "" {
-			t.Errorf("%+v is done", q)
-		}
-	}
-	if a, err := askTaskOf(h.next.srv, &taskRequest{ID: "unknown"}); err != "" || a.State != "" {
-		t.Errorf("%+v %s", a, err)
-	}
 }
 
 // askTaskOf asks a server about a task, as another one does. It returns the reply, and the error that was sent in its place.
-func askTaskOf(srv *Server, q *taskRequest) (a taskReply, failed string) {
-	b, err := json.Marshal(q)
-	if err != nil {
-		return a, err.Error()
-	}
-	reply := srv.serveTask(b)
-	if reply.Error == "" && json.Unmarshal(reply.Task, &a) != nil {
-		return a, "the reply has no task"
+func (r *movesRig) askTaskOf(q *resharding.TaskRequest) (a resharding.TaskReply, failed string) {
+	r.t.Helper()
+	reply := r.g.request(r.t.(*testing.T), &wireRequest{What: "task", Task: q})
+	if reply.Task != nil {
+		a = *reply.Task
 	}
 	return a, reply.Error
 }

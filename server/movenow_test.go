@@ -3,8 +3,10 @@ package server
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/resharding"
 )
 
 var (
@@ -39,8 +41,8 @@ func TestSetSlotTellsWhyASlotDoesNotMove(t *testing.T) {
 		"cancelled": {func(r *movesRig) { r.dial().want("CLUSTER CANCELSLOTMIGRATIONS", "OK") }, "(error) ERR cancelled"},
 		"buried": {func(r *movesRig) {
 			r.know(func(m *commands.Membership) { m.OtherShards = nil })
-			r.given <- errMoveNowhere
-		}, "(error) ERR " + errMoveGone.Error()},
+			r.given <- resharding.ErrNowhere
+		}, "(error) ERR " + resharding.ErrGone.Error()},
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := newMovesRig(t)
@@ -70,11 +72,11 @@ func TestSetSlotNodeWaitsUntilTheSlotIsThere(t *testing.T) {
 	}
 	tool.send("CLUSTER", "SETSLOT", "3301", "NODE", slotOwner)
 	r.have(r.g.own.Load().Union(mustSlots(t, "3301")), nil)
-	if got := r.awaits(tool, newsPatience/10); got != "OK" {
+	if got := r.awaits(tool, 500*time.Millisecond); got != "OK" {
 		t.Errorf("a slot that comes: %s", got)
 	}
 	tool.send("CLUSTER", "SETSLOT", "9000", "NODE", slotOwner)
-	if got := r.awaits(tool, newsPatience/10); got != "(error) ERR "+errOtherOwner.Error() {
+	if got := r.awaits(tool, 500*time.Millisecond); got != "(error) ERR "+resharding.ErrOtherOwner.Error() {
 		t.Errorf("a slot that stays: %s", got)
 	}
 }

@@ -68,7 +68,7 @@ func (r *movesRig) have(own, other *slots.Set) {
 	})
 	r.g.channels(own)
 	r.g.own.Store(own)
-	r.srv.departures.look() // it may have looked between the two, and would do so again when time passes
+	r.srv.resharding.Departures.Look() // it may have looked between the two, and would do so again when time passes
 }
 
 // begin has the slot of b moved, and waits until it is frozen.
@@ -171,26 +171,6 @@ func TestMoveIsTriedAgainUntilItIsCancelled(t *testing.T) {
 	c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")
 	r.state(c, "canceled")
 	c.want("SET b 1", "OK")
-}
-
-// A freeze ends, and the move is given up, when what is left takes longer than cluster-node-timeout.
-func TestFreezeHasAnEnd(t *testing.T) {
-	r := newMovesRig(t, "--cluster-node-timeout", "3000")
-	r.g.gives = func(ctx context.Context, _ *slots.Set) (bool, error) {
-		r.giving <- ctx
-		<-ctx.Done()
-		return true, context.Cause(ctx)
-	}
-	c, w := r.dial(), r.dial()
-	r.begin(c)
-	w.send("SET", "b", "1")
-	r.until("the call waits", func() bool {
-		return r.srv.fence.Count() == 1
-	})
-	r.clock.advance(3 * time.Second)
-	w.next("OK")
-	r.until("the reason is shown", func() bool { return strings.Contains(c.do("CLUSTER", "GETSLOTMIGRATIONS"), "cluster-node-timeout") })
-	c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")
 }
 
 // Calls wait as long as it is not decided whose the slots are: until the leadership ends.
@@ -301,42 +281,6 @@ func (r *movesRig) waitForB(c *testClient) (sentAway func(text string)) {
 		c.want("LPUSH c 1", "(int) 1")
 		stays.next(`["c" "1"]`)
 	}
-}
-
-// A frame that does not decode, is not expected, or has keys of the group's own slots is refused.
-func TestFramesAreCheckedBeforeTheyAreTaken(t *testing.T) {
-	r := newMovesRig(t)
-	c := r.dial()
-	c.want("SET b mine", "OK")
-	c.want("SET {b}list x", "OK")
-	yes := func() bool { return true }
-	theirs := []byte("\x01a\x01\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00ok")
-	mine := []byte("\x01b\x01\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00no")
-	for n := 1; n < len(theirs); n++ {
-		if err := r.g.take(theirs[:n], yes); !errors.Is(err, errFrame) {
-			t.Errorf("%d of %d bytes: %v", n, len(theirs), err)
-		}
-	}
-	for what, bad := range map[string][]byte{"own": mine, "an own one that goes": []byte("\x01b\x00"), "another kind": append([]byte("\x01a\x63"), theirs[3:]...), "no list": append([]byte("\x01a\x02"), theirs[3:]...), "a long key": []byte("\xff\xff\xff\x0f")} {
-		if err := r.g.take(bad, yes); err == nil {
-			t.Errorf("%s is taken", what)
-		}
-	}
-	if err := r.g.take(theirs, func() bool { return false }); err == nil {
-		t.Error("what is not expected is taken")
-	}
-	r.g.own.Store(nil)
-	c.want("GET b", `"mine"`)
-	c.want("GET a", "(nil)")
-	r.g.own.Store(mustSlots(t, "0-8000"))
-	if err := r.g.take(append(theirs, "\x01a\x00\x02{a\x00"...), yes); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.g.take(theirs, yes); err != nil {
-		t.Fatal(err)
-	}
-	r.g.own.Store(nil)
-	c.want("GET a", `"ok"`)
 }
 
 // Keys of slots that have gone are removed without a word but to those that keep them.

@@ -89,7 +89,7 @@ func (s *session) keepPushed(c *commands.Ctx, mark int) {
 // keepChannels notes the slots of the group whose shard channels are here, and whose waiting clients.
 func (srv *Server) keepChannels(of *slots.Set) {
 	srv.channels.Keep(of)
-	srv.departures.look()
+	srv.resharding.Departures.Look()
 }
 
 // wakeSubscribers has clients look at their shard channels. A kick would not do: it

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/resharding"
 	sets "github.com/vigildb/vigil/structures/slots"
 )
 
@@ -59,12 +60,12 @@ func TestRebalanceGivesEachGroupItsShare(t *testing.T) {
 		t.Errorf("GETSLOTMIGRATIONS: %s", got)
 	}
 	// Another server orders what this one is to move.
-	for call, err := range map[string]error{"a": nil, "nobody": errMoveNowhere} {
+	for call, err := range map[string]error{"a": nil, "nobody": resharding.ErrNowhere} {
 		if got := r.g.order(strings.Repeat(call, 40)[:40], mustSlots(t, "1-2")); got != err {
 			t.Errorf("slots go to %s: %v, want %v", call, got, err)
 		}
 	}
-	if err := r.g.order(strings.Repeat("a", 40), mustSlots(t, "9000")); err != errMoveNotOwn {
+	if err := r.g.order(strings.Repeat("a", 40), mustSlots(t, "9000")); err != resharding.ErrNotOwn {
 		t.Errorf("slots of another group: %v", err)
 	}
 	c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")

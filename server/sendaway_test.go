@@ -3,6 +3,7 @@ package server
 import (
 	"testing"
 
+	"github.com/vigildb/vigil/server/resharding"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -42,13 +43,12 @@ func TestClientThatBeginsToWaitAmidAChangeIsTold(t *testing.T) {
 	r.have(r.g.own.Load(), nil)
 	less := r.g.own.Load().Without(mustSlots(t, "3300"))
 	r.g.channels(less)
-	r.until("the server looks again later", func() bool { return len(r.srv.departures) == 0 })
 	w := r.dial()
 	w.send("BLPOP", "b", "0")
 	r.blocked(1)
 	r.g.own.Store(less)
 	r.until("nobody waits", func() bool {
-		r.clock.advance(lookAgain)
+		r.clock.advance(resharding.LookAgain)
 		return r.srv.blocked.Count() == 0
 	})
 	w.next(notServed)

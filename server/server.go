@@ -21,7 +21,9 @@ import (
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/hold"
 	"github.com/vigildb/vigil/server/info"
+	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/server/pubsub"
+	"github.com/vigildb/vigil/server/resharding"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/tracking"
 	"github.com/vigildb/vigil/server/transport"
@@ -50,7 +52,6 @@ type Server struct {
 	broker     pubsub.Broker
 	fanout     pubsub.Fanout
 	channels   pubsub.ShardChannels
-	departures departures
 	blocked    blocking.Calls
 	attendant  attendant
 	computes   blocking.Workers
@@ -62,12 +63,12 @@ type Server struct {
 	pause      hold.Pause
 	fence      hold.Fence
 	arrivals   hold.Arrivals
-	moves      moves
-	tasks      slotTasks
+	resharding resharding.Resharding
 	logs       [admin.LogKinds]callLog
 	latency    latency
 	hot        hotkeys.Watch
 	stats      stats
+	peers      peers.Peers
 	snapshots  backup.Snapshots
 	cluster    *backup.Cluster
 	backups    backups
@@ -210,7 +211,14 @@ func openRooms(srv *Server) {
 	srv.computes.Open(&srv.workers)
 	srv.fanout.Open(&srv.broker, srv.journal, srv.opts.Group)
 	srv.channels.Open()
-	srv.departures = make(departures, 1)
+	openPeers(srv)
+}
+
+// openPeers makes known what the server responds to the others of its cluster.
+func openPeers(srv *Server) {
+	srv.peers.Open(peers.Options{Network: srv.opts.Group, Membership: host{srv}.Membership, Go: srv.workers.Go})
+	asksDismissal.Handle(&srv.peers, srv.dismissed)
+	openResharding(srv)
 }
 
 // Serve accepts clients until the listener fails or the server is closed,
@@ -253,6 +261,16 @@ func (srv *Server) serve(l net.Listener, admit func(net.Conn)) error {
 		srv.logf(logWarning, "accept: %v", err)
 		srv.waitABit()
 	}
+}
+
+// background runs a function in a goroutine that Close waits for, unless the server is closed. It reports whether it does.
+func (srv *Server) background(f func()) bool {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if !srv.closed {
+		srv.workers.Go(f)
+	}
+	return !srv.closed
 }
 
 // Dial connects a client inside the process, without a socket.

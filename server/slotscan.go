@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
@@ -12,22 +11,17 @@ import (
 	"github.com/vigildb/vigil/server/internal/group"
 )
 
-// slotStep is how many keys are looked at while their shard is locked: other clients wait for
-// less than a tenth of a millisecond.
-const slotStep = 512
-
-// ScanSlots calls visit with the keys of some slots in database 0, in no order, until it returns
-// false. It looks at all keys, with the locks of few of them at a time: one that is there
-// from the first call to the last is visited, one that comes or goes meanwhile may be. At a
-// leader it waits until what it has seen is committed. visit must not keep the key.
+// ScanSlots implements [cluster.Keys].
 func (h host) ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byte) bool) error {
-	more := true
-	return h.scanSlots(ctx, func(key []byte) {
-		if more && of.Has(commands.KeySlot(key)) {
-			more = visit(key)
-		}
-	}, func() bool { return more })
+	await, err := h.srv.resharding.Keys.Scan(ctx, of, visit)
+	if err == nil {
+		h.srv.computes.Abroad(func() { err = await() })
+	}
+	return err
 }
+
+// slotStep is how many keys are looked at while their shard is locked.
+const slotStep = 512
 
 // EmptySlots removes the keys of some slots, of those that the group has, and returns when that is committed. It fails while one of
 // them is about to be another group's.
@@ -53,56 +47,54 @@ func (h host) EmptySlots(ctx context.Context, of *slots.Set) error {
 	return err
 }
 
-// scanKeys is ScanSlots for a visit that takes its time: it is given some keys at a time, without locks.
-func (h host) scanKeys(ctx context.Context, of *slots.Set, visit func(keys [][]byte) bool) error {
-	var keys [][]byte
-	return h.scanSlots(ctx, func(key []byte) {
-		if of.Has(commands.KeySlot(key)) {
-			keys = append(keys, bytes.Clone(key))
-		}
-	}, func() bool {
-		more := visit(keys)
-		keys = keys[:0]
-		return more
-	})
-}
-
-// scanSlots calls see with all keys under the locks of their shards, and more between.
-func (h host) scanSlots(ctx context.Context, see func(key []byte), more func() bool) error {
-	srv := h.srv
-	tx := srv.store.NewTx()
-	goesOn, leads := true, false
-	newest := uint64(0)
+// removeKeys removes all keys of some slots while allowed says so under their locks, and returns when that is committed.
+// Clients that watch such a key or keep it are told, and no event is published.
+func (srv *Server) removeKeys(ctx context.Context, of *slots.Set, allowed func() bool) error {
+	s := &session{host: host{srv}, tx: srv.store.NewTx()}
+	s.ctx.Client, s.ctx.Host, s.ctx.Table, s.ctx.Tx = &s.Client, s, srv.table, s.tx
 	for shard := range uint64(persistence.ShardCount) {
-		for from, first := shard<<56, true; goesOn && (first || from != 0); first = false {
-			var set persistence.Shards
-			set.Add(shard << 56)
-			for !tx.Lock(&set, srv.clock.Now().UnixMilli()) {
-				srv.waitABit()
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
+		for from, first := shard<<56, true; first || from != 0; first = false {
+			s.turn.start(srv.clock.Now())
+			s.ctx.Now = s.turn.millis()
+			s.shards = persistence.Shards{}
+			s.shards.Add(shard << 56)
+			if err := srv.resharding.Keys.Lock(ctx, s.tx, &s.shards); err != nil {
+				return err
 			}
-			tx.Select(0)
-			from = tx.ScanShard(from, slotStep, see)
-			err := tx.Err()
-			newest, leads = max(newest, tx.Seen()), leads || tx.Writable()
-			tx.Unlock()
+			s.locked = true
+			var err error
+			from, err = s.removeSome(from, of, allowed)
+			s.release()
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
 			}
-			goesOn = more()
 		}
 	}
-	if !leads {
-		return nil
+	if lsn := s.dur.awaited(); lsn > 0 {
+		return srv.journal.WaitDurable(lsn)
 	}
-	err := error(nil)
-	srv.computes.Abroad(func() { err = srv.journal.WaitDurable(newest) })
-	if errors.Is(err, persistence.ErrNotLeader) {
-		return commands.ErrClusterDown
+	return nil
+}
+
+// removeSome removes keys of the shard that is locked, from a hash on, and returns where to go on.
+func (s *session) removeSome(from uint64, of *slots.Set, allowed func() bool) (next uint64, err error) {
+	if !s.tx.Writable() || !allowed() {
+		return 0, persistence.ErrNotLeader
 	}
-	return err
+	s.tx.Select(0)
+	s.tx.OnChange = s.changed
+	var keys [][]byte
+	next = s.tx.ScanShard(from, slotStep, func(key []byte) {
+		if of.Has(commands.KeySlot(key)) {
+			keys = append(keys, append([]byte(nil), key...))
+		}
+	})
+	for _, key := range keys {
+		s.tx.Delete(key)
+	}
+	err = s.tx.Err()
+	s.commit()
+	return next, err
 }
 
 // Meet implements [cluster.Changes], as do the methods below.
@@ -122,11 +114,8 @@ func (h host) DropSlots(ctx context.Context, drop *slots.Set) error {
 
 // TakeOver asks the leader to hand over to this member. The reply does not wait for that.
 func (h host) TakeOver() {
-	srv := h.srv
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	if srv.opts.Group != nil && !srv.closed {
-		srv.workers.Go(srv.opts.Group.TakeOver)
+	if g := h.srv.opts.Group; g != nil {
+		h.srv.background(g.TakeOver)
 	}
 }
 

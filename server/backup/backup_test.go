@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -79,18 +79,19 @@ func (d *disk) names() string {
 	return strings.Join(names, " ")
 }
 
-// clock goes when it is told to. What is to be called later is called at once, as nothing here waits for more than one thing.
-type clock struct{ now time.Time }
+// testClock goes when it is told to. What is to be called later is called at once, as nothing here waits for more than one thing.
+type testClock struct{ now time.Time }
 
-func (c *clock) Now() time.Time { return c.now }
+func (c *testClock) Now() time.Time { return c.now }
 
-func (c *clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+func (c *testClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
 // server is a server of a cluster.
 type server struct {
 	disk
-	clock
+	testClock
 	settings Settings
+	peers    peers.Peers
 	snaps    Snapshots
 	cluster  *Cluster
 	member   *commands.Membership
@@ -103,7 +104,7 @@ type server struct {
 
 func (s *server) AfterFunc(d time.Duration, f func()) (stop func()) {
 	if d == pause {
-		s.clock.now = s.clock.now.Add(d)
+		s.testClock.now = s.testClock.now.Add(d)
 		f()
 	}
 	return func() {}
@@ -119,23 +120,24 @@ func (s *server) HoldStill(time.Duration) (uint64, *slots.Set, error) {
 
 func (s *server) AskServer(ctx context.Context, address string, request []byte) ([]byte, error) {
 	if o := s.others[address]; o != nil {
-		return o.cluster.Respond(ctx, request), nil
+		return o.peers.Respond(ctx, request), nil
 	}
 	return nil, errors.New("connection refused")
 }
 
 // open opens the snapshots of a server.
 func (s *server) open() *server {
-	s.clock.now = time.Unix(1_000_000, 0)
-	s.disk.now = s.clock.Now
+	s.testClock.now = time.Unix(1_000_000, 0)
+	s.disk.now = s.testClock.Now
 	s.settings.Dir = "snapshots"
-	s.snaps.Open(Options{Store: &s.disk, Group: s, Clock: s,
+	membership := func() *commands.Membership { return s.member }
+	s.peers.Open(peers.Options{Network: s, Membership: membership, Go: func(f func()) { go f() }})
+	s.snaps.Open(Options{Store: &s.disk, Group: s, Peers: &s.peers, Clock: s,
 		Settings:   func() Settings { return s.settings },
-		Membership: func() *commands.Membership { return s.member },
+		Membership: membership,
 		Go:         func(f func()) { s.waiting = append(s.waiting, f) },
 		ID:         func() uint64 { return 7 },
-		Logf:       func(_ bool, format string, _ ...any) { s.logs = append(s.logs, format) },
-		Other:      func(context.Context, *commands.Membership, *Request) *Reply { return nil }})
+		Logf:       func(_ bool, format string, _ ...any) { s.logs = append(s.logs, format) }})
 	s.cluster = ClusterOf(&s.snaps)
 	return s
 }
@@ -157,7 +159,7 @@ func TestSnapshotsAreMadeOneAtATime(t *testing.T) {
 	if err := s.snaps.Save(true); err != nil {
 		t.Fatal(err)
 	}
-	s.clock.now = s.clock.now.Add(3 * time.Second)
+	s.testClock.now = s.testClock.now.Add(3 * time.Second)
 	if st := s.snaps.Status(); !st.Running || st.Made != 0 || st.Took != -1 {
 		t.Errorf("while it is made: %+v", st)
 	}
@@ -168,7 +170,7 @@ func TestSnapshotsAreMadeOneAtATime(t *testing.T) {
 		}
 	}
 	s.finish()
-	if st := s.snaps.Status(); st.Running || st.Made != 1 || st.LSN != 5 || st.Last != s.clock.now.Unix() || st.UnderWay != -1 {
+	if st := s.snaps.Status(); st.Running || st.Made != 1 || st.LSN != 5 || st.Last != s.testClock.now.Unix() || st.UnderWay != -1 {
 		t.Errorf("when it is made: %+v", st)
 	}
 	if _, err := s.snaps.Create("a"); err != nil {
@@ -196,8 +198,8 @@ func TestSavePointsMakeSnapshotsAndKeepSome(t *testing.T) {
 	}
 	due := func(changes uint64, after time.Duration) bool {
 		s.lsn += changes
-		s.clock.now = s.clock.now.Add(after)
-		s.snaps.Autosave(s.clock.now)
+		s.testClock.now = s.testClock.now.Add(after)
+		s.snaps.Autosave(s.testClock.now)
 		due := len(s.waiting) > 0
 		s.finish()
 		return due
@@ -222,6 +224,8 @@ func TestSavePointsMakeSnapshotsAndKeepSome(t *testing.T) {
 	}
 }
 
+const addressA = "10.0.0.1:7000"
+
 // newCluster returns the leaders of two groups.
 func newCluster(t *testing.T) (a, b *server) {
 	t.Helper()
@@ -239,10 +243,7 @@ func newCluster(t *testing.T) (a, b *server) {
 		OtherShards: []commands.Shard{{ID: ids[1], Slots: high, Members: node("2", "10.0.0.2"), Up: true}}}
 	b.member = &commands.Membership{ID: ids[1], Led: true, Leads: true, Slots: high, Covered: true, Members: node("2", "10.0.0.2"),
 		OtherShards: []commands.Shard{{ID: ids[0], Slots: low, Members: node("1", "10.0.0.1"), Up: true}}}
-	a.others, b.others = map[string]*server{"10.0.0.2:7000": b}, map[string]*server{"10.0.0.1:7000": a}
-	for _, s := range []*server{a, b} {
-		s.snaps.o.Go = func(f func()) { go f() } // requests to several servers go at once
-	}
+	a.others, b.others = map[string]*server{"10.0.0.2:7000": b}, map[string]*server{addressA: a}
 	return a, b
 }
 
@@ -300,27 +301,21 @@ func TestPartIsOfTheSlotsThatWereAgreedOn(t *testing.T) {
 	a, _ := newCluster(t)
 	a.index = 7
 	w := &snapshot.Whole{Name: "w", ID: "1", Parts: []snapshot.Part{{Group: a.member.ID, Slots: "0-8191"}}}
-	serve := func(q *Request) *Reply { return a.cluster.Serve(t.Context(), q) }
-	if r := serve(&Request{What: AsksPart, Index: 6, Whole: w}); !r.Again || a.names() != "" {
-		t.Errorf("of an earlier entry: %+v", r)
+	if _, err := MakePart.Ask(t.Context(), &a.peers, addressA, &PartOrder{Index: 6, Whole: w}); !peers.IsTransient(err) || a.names() != "" {
+		t.Errorf("of an earlier entry: %v", err)
 	}
-	if r := serve(&Request{What: AsksPart, Index: 7, Whole: w}); r.Error != "" || len(r.Parts) != 1 {
-		t.Errorf("got %+v", r)
+	if r, err := MakePart.Ask(t.Context(), &a.peers, addressA, &PartOrder{Index: 7, Whole: w}); err != nil || len(r.Parts) != 1 {
+		t.Errorf("got %+v, %v", r, err)
 	}
-	if r := serve(&Request{What: AsksRemove, Whole: &snapshot.Whole{Name: "w", ID: "2"}}); r.Removed != 0 || a.names() != "w" {
-		t.Errorf("a part of another snapshot was removed: %+v", r)
+	remove := func(w *snapshot.Whole) (*Removed, error) {
+		return RemovePart.Ask(t.Context(), &a.peers, addressA, &PartOrder{Whole: w})
 	}
-	if r := serve(&Request{What: AsksRemove, Whole: &snapshot.Whole{Name: "../w"}}); r.Error == "" {
-		t.Errorf("a name that is a path: %+v", r)
+	if r, err := remove(&snapshot.Whole{Name: "w", ID: "2"}); err != nil || r.Removed != 0 || a.names() != "w" {
+		t.Errorf("a part of another snapshot was removed: %+v, %v", r, err)
 	}
-	a.member.Leads = false
-	if r := serve(&Request{What: AsksStill}); !r.Follows || !r.Again {
-		t.Errorf("a server that does not lead: %+v", r)
-	}
-	for request, want := range map[string]string{"{": "does not decode", `{"What":"dance"}`: "does not know what it is asked"} {
-		var r Reply
-		if err := json.Unmarshal(a.cluster.Respond(t.Context(), []byte(request)), &r); err != nil || !strings.Contains(r.Error, want) {
-			t.Errorf("%s: got %+v, %v", request, r, err)
+	for _, w := range []*snapshot.Whole{nil, {Name: "../w"}} {
+		if _, err := remove(w); err == nil || err.Error() != peers.Text(commands.ErrSnapshotName) {
+			t.Errorf("a name that is none: %v", err)
 		}
 	}
 }

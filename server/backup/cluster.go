@@ -3,18 +3,18 @@ package backup
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/internal/clock"
+	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -27,8 +27,15 @@ var errNoGroup = errors.New("this server is not a member of a group")
 // Cluster makes snapshots of the cluster, and the parts of this server.
 type Cluster struct{ v *Snapshots }
 
-// ClusterOf returns the cluster of a server that is a member of a group.
-func ClusterOf(v *Snapshots) *Cluster { return &Cluster{v} }
+// ClusterOf returns the cluster of a server, which responds to requests about snapshots from now on.
+func ClusterOf(v *Snapshots) *Cluster {
+	c := &Cluster{v}
+	StandStill.Handle(v.o.Peers, c.standStill)
+	MakePart.Handle(v.o.Peers, c.makePart)
+	ListParts.Handle(v.o.Peers, c.listParts)
+	RemovePart.Handle(v.o.Peers, c.removePart)
+	return c
+}
 
 const (
 	// patience is how long slots may be on their way, or a group without a leader, before a snapshot is given up, and
@@ -41,11 +48,6 @@ const (
 	partPatience, listPatience = 20 * time.Second, 5 * time.Second
 )
 
-// passing is an error after which the same may be tried again.
-type passing struct{ error }
-
-func (e passing) Unwrap() error { return e.error }
-
 // Create makes a snapshot with a name; "" is the time. After an error what was made of it is removed.
 func (c *Cluster) Create(ctx context.Context, name string) (s *members.ClusterSnapshot, err error) {
 	switch {
@@ -54,10 +56,9 @@ func (c *Cluster) Create(ctx context.Context, name string) (s *members.ClusterSn
 	case !valid(name) || Automatic(name):
 		return nil, commands.ErrSnapshotName
 	}
-	for end := c.v.o.Clock.Now().Add(patience); ; c.rest(ctx, pause) {
+	for end := c.v.o.Clock.Now().Add(patience); ; clock.Rest(ctx, c.v.o.Clock, pause) {
 		s, err = c.try(ctx, name)
-		var again passing
-		if !errors.As(err, &again) || ctx.Err() != nil || c.v.o.Clock.Now().After(end) {
+		if !peers.IsTransient(err) || ctx.Err() != nil || c.v.o.Clock.Now().After(end) {
 			break
 		}
 	}
@@ -77,8 +78,9 @@ func (c *Cluster) try(ctx context.Context, name string) (*members.ClusterSnapsho
 	}
 	s := &members.ClusterSnapshot{Name: name, ID: w.ID, Made: w.Made, Groups: len(shards), Parts: make([]members.ClusterSnapshotPart, len(shards))}
 	began := c.v.o.Clock.Now()
-	err = c.askShards(ctx, shards, func(i int) *Request { return &Request{What: AsksPart, Index: entries[i], Whole: w} },
-		func(i int, a *Reply) error {
+	late, cancel := clock.Within(ctx, c.v.o.Clock, partPatience)
+	err = MakePart.AskLeaders(late, c.v.o.Peers, shards, func(i int) *PartOrder { return &PartOrder{Index: entries[i], Whole: w} },
+		func(i int, a *Parts) error {
 			for _, p := range a.Parts {
 				if p.Whole.ID == w.ID && p.Group == shards[i].ID {
 					s.Parts[i] = p.ClusterSnapshotPart
@@ -87,14 +89,12 @@ func (c *Cluster) try(ctx context.Context, name string) (*members.ClusterSnapsho
 			}
 			return errors.New("the group says nothing of its part")
 		})
+	cancel()
 	if s.Within = max(c.v.o.Clock.Since(began), time.Millisecond); err == nil {
 		c.v.o.Logf(false, "the snapshot %s of the cluster is complete: %d groups, within %v", name, len(shards), s.Within)
 		return s, nil
 	}
-	late, cancel := c.within(context.WithoutCancel(ctx), listPatience)
-	defer cancel()
-	_, silent := c.askServers(late, &Request{What: AsksRemove, Whole: w}, func(*Reply) {})
-	if len(silent) > 0 {
+	if _, silent, _ := c.remove(context.WithoutCancel(ctx), w); len(silent) > 0 {
 		c.v.o.Logf(true, "%s may have a part of the snapshot %s of the cluster, which is not complete: VIGIL.CLUSTER SNAPSHOT DELETE removes it", strings.Join(silent, ", "), name)
 	}
 	return nil, err
@@ -115,7 +115,9 @@ func (c *Cluster) allStill(ctx context.Context, w *snapshot.Whole) (shards []com
 	slices.SortFunc(shards, func(a, b commands.Shard) int { return strings.Compare(a.ID, b.ID) })
 	entries = make([]uint64, len(shards))
 	w.Parts = make([]snapshot.Part, len(shards))
-	err = c.askShards(ctx, shards, func(int) *Request { return &Request{What: AsksStill} }, func(i int, a *Reply) error {
+	late, cancel := clock.Within(ctx, c.v.o.Clock, partPatience)
+	defer cancel()
+	err = StandStill.AskLeaders(late, c.v.o.Peers, shards, func(int) *peers.Nothing { return &peers.Nothing{} }, func(i int, a *Still) error {
 		entries[i], w.Parts[i] = a.Index, snapshot.Part{Group: shards[i].ID, Slots: a.Slots}
 		return nil
 	})
@@ -132,171 +134,19 @@ func (c *Cluster) allStill(ctx context.Context, w *snapshot.Whole) (shards []com
 	}
 	switch free := slots.All().Without(all); {
 	case free.Len() > 0:
-		return nil, nil, passing{fmt.Errorf("the slots %s are of no group", free)}
+		return nil, nil, peers.Transient(fmt.Errorf("the slots %s are of no group", free))
 	case n > slots.Count:
-		return nil, nil, passing{errors.New("some slots are of two groups")}
+		return nil, nil, peers.Transient(errors.New("some slots are of two groups"))
 	}
 	return shards, entries, nil
-}
-
-// askShards asks the leaders of some groups at once. take is called with the replies, by one goroutine at a time. The error is the
-// first one, with the name of the group: passing if all that went wrong is.
-func (c *Cluster) askShards(ctx context.Context, shards []commands.Shard, q func(i int) *Request, take func(i int, a *Reply) error) error {
-	late, cancel := c.within(ctx, partPatience)
-	defer cancel()
-	var mu sync.Mutex
-	var asked sync.WaitGroup
-	errs := make([]error, len(shards))
-	for i := range shards {
-		asked.Go(func() { // ends with late
-			a, err := c.AskLeader(late, &shards[i], q(i))
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				err = take(i, a)
-			}
-			if err != nil {
-				errs[i] = fmt.Errorf("the group %s: %w", shards[i].ID, err)
-			}
-		})
-	}
-	asked.Wait()
-	var first error
-	for _, err := range errs {
-		var again passing
-		if err != nil && (first == nil || errors.As(first, &again) && !errors.As(err, &again)) {
-			first = err
-		}
-	}
-	return first
-}
-
-// AskLeader asks the leader of a group, which is looked for at its members.
-func (c *Cluster) AskLeader(ctx context.Context, s *commands.Shard, q *Request) (*Reply, error) {
-	var todo []string
-	for i := range s.Members {
-		if address := s.Members[i].Address(); i == s.Leader {
-			todo = slices.Insert(todo, 0, address)
-		} else {
-			todo = append(todo, address)
-		}
-	}
-	nobody := passing{errors.New("no member of it is known to lead it")}
-	err := error(nobody)
-	for asked := map[string]bool{}; len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
-		if asked[todo[0]] {
-			continue
-		}
-		asked[todo[0]] = true
-		a, e := c.ask(ctx, todo[0], q)
-		switch {
-		case e != nil:
-			err = passing{e}
-		case a.Error == "" && a.Group == s.ID:
-			return a, nil
-		case a.Error == "":
-			err = passing{fmt.Errorf("%s: the server is of another group now", todo[0])}
-		case a.Follows:
-			if err == error(nobody) { // else it says more than this
-				err = passing{fmt.Errorf("%s: %s", todo[0], a.Error)}
-			}
-			if a.Leader != "" {
-				todo = slices.Insert(todo, 1, a.Leader)
-			}
-		case a.Again:
-			return nil, passing{fmt.Errorf("%s: %s", todo[0], a.Error)}
-		default:
-			return nil, fmt.Errorf("%s: %s", todo[0], a.Error)
-		}
-	}
-	return nil, err
-}
-
-// ask asks a server, which may be this one. It returns when ctx ends, whatever the server does.
-func (c *Cluster) ask(ctx context.Context, address string, q *Request) (*Reply, error) {
-	replies, failed := make(chan *Reply, 1), make(chan error, 1) // have room: nobody may wait any more
-	m := c.v.o.Membership()
-	own := m != nil && m.Members[m.Self].Address() == address
-	c.v.o.Go(func() { // ends when the disk does, or the request: its client counts as one of the goroutines of Go
-		a := new(Reply)
-		if own {
-			replies <- c.Serve(ctx, q)
-			return
-		}
-		b, err := json.Marshal(q)
-		if err == nil {
-			b, err = c.v.o.Group.AskServer(ctx, address, b)
-		}
-		if err == nil {
-			err = json.Unmarshal(b, a)
-		}
-		if err != nil {
-			failed <- err
-			return
-		}
-		replies <- a
-	})
-	select {
-	case a := <-replies:
-		return a, nil
-	case err := <-failed:
-		return nil, err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s does not reply: %w", address, context.Cause(ctx))
-	}
-}
-
-// askServers asks all servers of the cluster at once. take is called with the replies, by one goroutine at a time. It returns the
-// addresses of those that did not do what they were asked, in order.
-func (c *Cluster) askServers(ctx context.Context, q *Request, take func(a *Reply)) (all, silent []string) {
-	if m := c.v.o.Membership(); m != nil {
-		for _, s := range m.Shards() {
-			for i := range s.Members {
-				all = append(all, s.Members[i].Address())
-			}
-		}
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	var mu sync.Mutex
-	var asked sync.WaitGroup
-	for _, address := range all {
-		asked.Go(func() { // ends with ctx
-			a, err := c.ask(ctx, address, q)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil || a.Error != "" {
-				silent = append(silent, address)
-				return
-			}
-			take(a)
-		})
-	}
-	asked.Wait()
-	slices.Sort(silent)
-	return all, silent
-}
-
-// within returns a context that ends after a time.
-func (c *Cluster) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	late, cancel := context.WithCancelCause(ctx)
-	stop := c.v.o.Clock.AfterFunc(d, func() { cancel(fmt.Errorf("it took longer than %v", d)) })
-	return late, func() { stop(); cancel(nil) }
-}
-
-// rest waits for a time.
-func (c *Cluster) rest(ctx context.Context, d time.Duration) {
-	late, cancel := c.within(ctx, d)
-	defer cancel()
-	<-late.Done()
 }
 
 // List lists the snapshots of the cluster of which some server has a part.
 func (c *Cluster) List(ctx context.Context) (all []*members.ClusterSnapshot, silent []string, err error) {
 	of := map[string]*members.ClusterSnapshot{} // by their IDs
-	late, cancel := c.within(ctx, listPatience)
+	late, cancel := clock.Within(ctx, c.v.o.Clock, listPatience)
 	defer cancel()
-	_, silent = c.askServers(late, &Request{What: AsksParts}, func(a *Reply) {
+	silent, err = ListParts.AskAll(late, c.v.o.Peers, &peers.Nothing{}, func(a *Parts) {
 		for _, p := range a.Parts {
 			s := of[p.Whole.ID]
 			if s == nil {
@@ -314,7 +164,7 @@ func (c *Cluster) List(ctx context.Context) (all []*members.ClusterSnapshot, sil
 			return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Address, b.Address))
 		})
 	}
-	return all, silent, ctx.Err()
+	return all, silent, cmp.Or(err, ctx.Err())
 }
 
 // Delete removes the parts of all snapshots of the cluster with a name.
@@ -322,14 +172,23 @@ func (c *Cluster) Delete(ctx context.Context, name string) (parts int, err error
 	if !valid(name) {
 		return 0, commands.ErrSnapshotName
 	}
-	late, cancel := c.within(ctx, listPatience)
-	defer cancel()
-	_, silent := c.askServers(late, &Request{What: AsksRemove, Whole: &snapshot.Whole{Name: name}}, func(a *Reply) { parts += a.Removed })
+	parts, silent, err := c.remove(ctx, &snapshot.Whole{Name: name})
 	switch {
+	case err != nil:
+		return parts, err
 	case len(silent) > 0:
 		return parts, commands.Errorf("ERR %d parts are removed, and these servers have not replied, which may have others: %s", parts, strings.Join(silent, " "))
 	case parts == 0:
 		return 0, commands.ErrNoSnapshot
 	}
 	return parts, nil
+}
+
+// remove has all servers remove their parts of a snapshot. It returns how many they were, and the addresses of the servers that
+// have not replied.
+func (c *Cluster) remove(ctx context.Context, w *snapshot.Whole) (parts int, silent []string, err error) {
+	late, cancel := clock.Within(ctx, c.v.o.Clock, listPatience)
+	defer cancel()
+	silent, err = RemovePart.AskAll(late, c.v.o.Peers, &PartOrder{Whole: w}, func(a *Removed) { parts += a.Removed })
+	return parts, silent, err
 }

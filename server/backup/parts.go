@@ -2,49 +2,55 @@ package backup
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/peers"
 )
 
 // What a server does for a snapshot of the cluster: it makes, lists and removes parts, in the directory of its snapshots. The server
 // that was asked for the snapshot (cluster.go) asks for that.
 
-// What is asked for.
-const (
-	AsksStill  = "still"  // the leader of a group: have no move of slots begin, and say which slots the group has
-	AsksPart   = "part"   // the leader of a group: make a part of Whole, if the group still has those slots by the entry Index
-	AsksParts  = "parts"  // any server: list all parts
-	AsksRemove = "remove" // any server: remove its part with the name and the ID of Whole; "" is any
+// What servers ask each other for.
+var (
+	// StandStill has no move of slots of a group begin, and returns which slots it has.
+	StandStill = peers.Kind[peers.Nothing, Still]{What: "still", Leader: true}
+	// MakePart makes the part of a group, if that still has the same slots by the same entry, and lists the parts of the server.
+	MakePart = peers.Kind[PartOrder, Parts]{What: "part", Leader: true}
+	// ListParts lists the parts that a server has.
+	ListParts = peers.Kind[peers.Nothing, Parts]{What: "parts"}
+	// RemovePart removes the part of a server with the name and the ID of Whole; "" is any.
+	RemovePart = peers.Kind[PartOrder, Removed]{What: "remove"}
 )
 
-// Request is what a server asks another one for.
-type Request struct {
-	What  string
-	Index uint64          `json:",omitempty"`
-	Node  string          `json:",omitempty"` // its ID, of a server that Other is about
-	Whole *snapshot.Whole `json:",omitempty"`
-	Task  json.RawMessage `json:",omitempty"` // likewise
+// Still is which slots a group has, by which entry of its log.
+type Still struct {
+	Index uint64 `json:",omitempty"`
+	Slots string `json:",omitempty"`
 }
 
-// Reply is what it is told.
-type Reply struct {
-	Group   string // ID of the group of the server that replies
-	Error   string `json:",omitempty"`
-	Again   bool   `json:",omitempty"` // the same request may be taken later
-	Follows bool   `json:",omitempty"` // the leader alone takes the request
-	Leader  string `json:",omitempty"` // its address, if it is known
-	Index   uint64 `json:",omitempty"`
-	Slots   string `json:",omitempty"`
-	Parts   []Part `json:",omitempty"`
-	Removed int    `json:",omitempty"`
+// PartOrder says of which snapshot a part is made or removed, and by which entry the group has the slots of the part.
+type PartOrder struct {
+	Index uint64          `json:",omitempty"`
+	Whole *snapshot.Whole `json:",omitempty"`
+}
 
-	Task json.RawMessage `json:",omitempty"` // what Other has to say
+// named returns an error if the order has no snapshot, or one with a name that is none.
+func (o *PartOrder) named() error {
+	if o.Whole == nil || !valid(o.Whole.Name) {
+		return commands.ErrSnapshotName
+	}
+	return nil
+}
+
+// Parts are the parts that a server has.
+type Parts struct {
+	Parts []Part `json:",omitempty"`
 }
 
 // Part is a part of a snapshot of the cluster that a server has.
@@ -53,125 +59,83 @@ type Part struct {
 	Whole *snapshot.Whole `json:",omitempty"`
 }
 
-// Respond responds to another server.
-func (c *Cluster) Respond(ctx context.Context, request []byte) []byte {
-	var q Request
-	a := &Reply{Error: "the request does not decode"}
-	if json.Unmarshal(request, &q) == nil {
-		a = c.Serve(ctx, &q)
-	}
-	out, err := json.Marshal(a)
-	if err != nil {
-		return nil
-	}
-	return out
+// Removed is how many parts were removed.
+type Removed struct {
+	Removed int `json:",omitempty"`
 }
 
-// Serve is Respond for a request that is decoded.
-func (c *Cluster) Serve(ctx context.Context, q *Request) *Reply {
-	m := c.v.o.Membership()
-	if m == nil || m.Gone {
-		return &Reply{Error: "the server is of no group now", Again: true, Follows: true}
-	}
-	a := c.serveAs(ctx, m, q)
-	a.Group = m.ID
-	return a
+var errChanged = peers.Transient(errors.New("slots or members of the group have changed meanwhile"))
+
+func (c *Cluster) standStill(context.Context, *commands.Membership, *peers.Nothing) (*Still, error) {
+	return c.still()
 }
 
-// servePartAs does what a member of a group is asked for.
-func (c *Cluster) serveAs(ctx context.Context, m *commands.Membership, q *Request) *Reply {
-	w := q.Whole
-	if (q.What == AsksPart || q.What == AsksRemove) && (w == nil || !valid(w.Name)) {
-		return &Reply{Error: string(commands.ErrSnapshotName)}
-	}
-	switch q.What {
-	case AsksParts:
-		return c.parts()
-	case AsksRemove:
-		return c.removePart(w)
-	case AsksStill, AsksPart:
-		if !m.Leads {
-			return Follows(m)
-		}
-		if q.What == AsksPart {
-			return c.makePart(ctx, q)
-		}
-		return c.standStill()
-	}
-	if a := c.v.o.Other(ctx, m, q); a != nil {
-		return a
-	}
-	return &Reply{Error: "the server does not know what it is asked: it is of an earlier version"}
+func (c *Cluster) listParts(context.Context, *commands.Membership, *peers.Nothing) (*Parts, error) {
+	return c.parts()
 }
 
-// Follows is the reply of a member that does not lead its group to what the leader alone does.
-func Follows(m *commands.Membership) *Reply {
-	a := &Reply{Error: "the server does not lead its group", Again: true, Follows: true}
-	if m.Led && m.Leader >= 0 {
-		a.Leader = m.Members[m.Leader].Address()
-	}
-	return a
-}
-
-// standStill says which slots the group has, if none is on its way.
-func (c *Cluster) standStill() *Reply {
+// still says which slots the group has, if none is on its way.
+func (c *Cluster) still() (*Still, error) {
 	index, own, err := c.v.o.Group.HoldStill(stillFor)
 	if err != nil {
-		return &Reply{Error: err.Error(), Again: true}
+		return nil, peers.Transient(err)
 	}
-	return &Reply{Index: index, Slots: own.String()}
+	return &Still{index, own.String()}, nil
 }
 
 // makePart makes a part. Before and after, the group has the slots that the part is said to have: so has the part, whose log
 // is as of a moment between.
-func (c *Cluster) makePart(ctx context.Context, q *Request) *Reply {
+func (c *Cluster) makePart(ctx context.Context, _ *commands.Membership, q *PartOrder) (*Parts, error) {
+	if err := q.named(); err != nil {
+		return nil, err
+	}
 	part := c.v.origin(q.Whole).Part()
 	if part == nil {
-		return &Reply{Error: "the group has no part in the snapshot", Again: true}
+		return nil, peers.Transient(errors.New("the group has no part in the snapshot"))
 	}
-	if a := c.stands(q.Index, part.Slots); a != nil {
-		return a
+	want := Still{q.Index, part.Slots}
+	if err := c.stands(want); err != nil {
+		return nil, err
 	}
 	switch err := c.v.makeIn(q.Whole.Name, q.Whole); {
 	case errors.Is(err, fs.ErrExist):
-		return &Reply{Error: textOf(commands.ErrSnapshotExists)}
+		return nil, commands.ErrSnapshotExists
 	case err != nil:
 		c.v.o.Logf(true, "a part of the cluster snapshot %s: %v", q.Whole.Name, err)
-		return &Reply{Error: err.Error()}
+		return nil, err
 	}
-	a := c.stands(q.Index, part.Slots)
-	if a == nil && ctx.Err() != nil {
-		a = &Reply{Error: "the snapshot took too long: " + context.Cause(ctx).Error()}
+	err := c.stands(want)
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("the snapshot took too long: %w", context.Cause(ctx))
 	}
-	if a == nil {
-		if a = c.parts(); a.Error == "" {
-			c.v.o.Logf(false, "snapshot %s is complete, as a part of a snapshot of the cluster", q.Whole.Name)
-			return a
-		}
+	var all *Parts
+	if err == nil {
+		all, err = c.parts()
 	}
-	c.removePart(q.Whole) // nobody waits for it any more
-	return a
+	if err != nil {
+		c.drop(q.Whole) // nobody waits for it any more
+		return nil, err
+	}
+	c.v.o.Logf(false, "snapshot %s is complete, as a part of a snapshot of the cluster", q.Whole.Name)
+	return all, nil
 }
 
 // stands returns an error unless the group has the same slots by the same entry as when they were asked for.
-func (c *Cluster) stands(index uint64, slots string) *Reply {
-	a := c.standStill()
-	switch {
-	case a.Error != "":
-		return a
-	case a.Index != index || a.Slots != slots:
-		return &Reply{Error: "slots or members of the group have changed meanwhile", Again: true}
+func (c *Cluster) stands(want Still) error {
+	now, err := c.still()
+	if err == nil && *now != want {
+		err = errChanged
 	}
-	return nil
+	return err
 }
 
 // parts lists the parts that this server has.
-func (c *Cluster) parts() *Reply {
+func (c *Cluster) parts() (*Parts, error) {
 	found, err := c.v.List()
 	if err != nil {
-		return &Reply{Error: err.Error()}
+		return nil, err
 	}
-	a := &Reply{}
+	all := &Parts{}
 	for _, f := range found {
 		p := f.Origin.Part()
 		if p == nil || f.Origin.Whole.Name != f.Name {
@@ -179,35 +143,39 @@ func (c *Cluster) parts() *Reply {
 		}
 		dir, err := filepath.Abs(filepath.Join(c.v.o.Settings().Dir, f.Name))
 		if err != nil {
-			return &Reply{Error: err.Error()}
+			return nil, err
 		}
-		a.Parts = append(a.Parts, Part{members.ClusterSnapshotPart{Group: p.Group, Slots: p.Slots, Node: f.Origin.Node, Address: f.Origin.Address,
-			Dir: dir, Bytes: f.Bytes}, f.Origin.Whole})
+		all.Parts = append(all.Parts, Part{members.ClusterSnapshotPart{Group: p.Group, Slots: p.Slots, Node: f.Origin.Node,
+			Address: f.Origin.Address, Dir: dir, Bytes: f.Bytes}, f.Origin.Whole})
 	}
-	return a
+	return all, nil
 }
 
-// removePart removes the part of a snapshot, if this server has it.
-func (c *Cluster) removePart(w *snapshot.Whole) *Reply {
+func (c *Cluster) removePart(_ context.Context, _ *commands.Membership, q *PartOrder) (*Removed, error) {
+	if err := q.named(); err != nil {
+		return nil, err
+	}
+	return c.drop(q.Whole)
+}
+
+// drop removes the part of a snapshot, if this server has it.
+func (c *Cluster) drop(w *snapshot.Whole) (*Removed, error) {
 	c.v.mu.Lock()
 	defer c.v.mu.Unlock()
-	had := c.parts()
-	if had.Error != "" {
-		return had
+	had, err := c.parts()
+	if err != nil {
+		return nil, err
 	}
-	a := &Reply{}
+	n := &Removed{}
 	for _, p := range had.Parts {
 		if p.Whole.Name != w.Name || w.ID != "" && p.Whole.ID != w.ID {
 			continue
 		}
 		if err := c.v.o.Store.RemoveSnapshot(filepath.Join(c.v.o.Settings().Dir, w.Name)); err != nil {
 			c.v.o.Logf(true, "%v", err)
-			return &Reply{Error: err.Error()}
+			return nil, err
 		}
-		a.Removed++
+		n.Removed++
 	}
-	return a
+	return n, nil
 }
-
-// textOf is an error of clients without the word in front.
-func textOf(err commands.WireError) string { return string(err)[len("ERR "):] }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -20,7 +21,7 @@ const (
 type Arrivals struct {
 	gate
 	done   context.Context
-	clock  Clock
+	clock  clock.Clock
 	coming func() *slots.Set
 	waits  atomic.Bool // whether of is not nil; changed under mu
 
@@ -29,7 +30,7 @@ type Arrivals struct {
 }
 
 // Open is called once: coming are the slots that come now. Nothing is looked at when done has ended.
-func (a *Arrivals) Open(done context.Context, c Clock, coming func() *slots.Set) {
+func (a *Arrivals) Open(done context.Context, c clock.Clock, coming func() *slots.Set) {
 	a.done, a.clock, a.coming = done, c, coming
 }
 

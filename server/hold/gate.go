@@ -1,21 +1,11 @@
 package hold
 
-import (
-	"sync"
-	"time"
-)
+import "sync"
 
 // Client is a client whose call is held back.
 type Client interface {
 	// Kick has the client try again. It waits for nothing.
 	Kick()
-}
-
-// Clock tells the time.
-type Clock interface {
-	Now() time.Time
-	Since(t time.Time) time.Duration
-	AfterFunc(d time.Duration, f func()) (stop func())
 }
 
 // gate knows the clients whose calls are held back. Its mutex guards what holds them, too.

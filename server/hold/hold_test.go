@@ -6,46 +6,9 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands/conn"
+	"github.com/vigildb/vigil/server/internal/clock/clocktest"
 	"github.com/vigildb/vigil/structures/slots"
 )
-
-// clock goes when it is told to.
-type clock struct {
-	now    time.Time
-	timers map[*time.Time]func()
-}
-
-func newClock() *clock { return &clock{time.UnixMilli(1_000_000), map[*time.Time]func(){}} }
-
-func (c *clock) Now() time.Time { return c.now }
-
-func (c *clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
-
-func (c *clock) AfterFunc(d time.Duration, f func()) (stop func()) {
-	at := c.now.Add(d)
-	c.timers[&at] = f
-	return func() { delete(c.timers, &at) }
-}
-
-// advance lets time pass, and fires the timers that are due, the earliest first.
-func (c *clock) advance(d time.Duration) {
-	for end := c.now.Add(d); ; {
-		var next *time.Time
-		for at := range c.timers {
-			if !at.After(end) && (next == nil || at.Before(*next)) {
-				next = at
-			}
-		}
-		if next == nil {
-			c.now = end
-			return
-		}
-		f := c.timers[next]
-		delete(c.timers, next)
-		c.now = *next
-		f()
-	}
-}
 
 // client counts how often it is woken.
 type client struct{ kicks int }
@@ -60,29 +23,29 @@ func (c *client) want(t *testing.T, kicks int) {
 }
 
 func TestPauseEndsAtItsTime(t *testing.T) {
-	clock := newClock()
+	clock := clocktest.New()
 	var p Pause
 	p.Open(clock)
 	var a, left client
 	if p.Hold(&a) || p.Active() {
 		t.Error("a call is held back without a pause")
 	}
-	until := clock.now.UnixMilli() + 1000
+	until := clock.Now().UnixMilli() + 1000
 	p.Set(conn.PauseAll, until)
 	p.Set(conn.PauseWrite, until-500) // the stricter mode and the later end
 	if !p.Hold(&a) || !p.Hold(&left) || p.Count() != 2 || p.Mode() != conn.PauseAll {
 		t.Errorf("%d clients are held back by %v", p.Count(), p.Mode())
 	}
 	p.Forget(&left)
-	clock.advance(600 * time.Millisecond)
+	clock.Advance(600 * time.Millisecond)
 	if reason, actions, ms := p.State(); reason != "client_pause" || actions != "all" || ms != 400 {
 		t.Errorf("got %s, %s, %d ms", reason, actions, ms)
 	}
 	a.want(t, 0)
-	clock.advance(400 * time.Millisecond)
+	clock.Advance(400 * time.Millisecond)
 	a.want(t, 1)
 	left.want(t, 0)
-	if p.Active() || p.Holds(&a) || len(clock.timers) > 0 {
+	if p.Active() || p.Holds(&a) || clock.Planned() > 0 {
 		t.Error("the pause goes on")
 	}
 	p.Set(conn.PauseWrite, until+9000)
@@ -94,7 +57,7 @@ func TestPauseEndsAtItsTime(t *testing.T) {
 // Clients that settle, for one change of the leader or several, are paused as by CLIENT PAUSE, whose end is no end of that, nor the other way
 // round.
 func TestPausesOfClientsAndOfChangesOfTheLeaderAreTwo(t *testing.T) {
-	clock := newClock()
+	clock := clocktest.New()
 	var p Pause
 	p.Open(clock)
 	want := func(mode conn.PauseMode) {
@@ -115,7 +78,7 @@ func TestPausesOfClientsAndOfChangesOfTheLeaderAreTwo(t *testing.T) {
 	p.Set(conn.PauseWrite, clock.Now().UnixMilli()+1000)
 	p.Settle(-1)
 	want(conn.PauseWrite)
-	clock.advance(2 * time.Second)
+	clock.Advance(2 * time.Second)
 	want(conn.PauseNone)
 }
 
@@ -161,7 +124,7 @@ func TestFenceEndsWhenItIsKnownWhoseTheSlotsAre(t *testing.T) {
 }
 
 func TestArrivalsAreWaitedForWithPatience(t *testing.T) {
-	clock := newClock()
+	clock := clocktest.New()
 	coming := parse(t, "7")
 	done, stop := context.WithCancel(context.Background())
 	var a Arrivals
@@ -170,23 +133,23 @@ func TestArrivalsAreWaitedForWithPatience(t *testing.T) {
 	if !a.Hold(&c, coming) || !a.Any() {
 		t.Error("a call is not held back")
 	}
-	clock.advance(10 * ArrivalPeriod)
+	clock.Advance(10 * ArrivalPeriod)
 	c.want(t, 0)
 	coming = parse(t, "8") // 7 has come
-	clock.advance(ArrivalPeriod)
+	clock.Advance(ArrivalPeriod)
 	c.want(t, 1)
-	if a.Any() || len(clock.timers) > 0 {
+	if a.Any() || clock.Planned() > 0 {
 		t.Error("the server still looks")
 	}
 	a.Hold(&c, coming)
-	clock.advance(Patience)
+	clock.Advance(Patience)
 	c.want(t, 2)
 	if a.Hold(&c, coming) {
 		t.Error("a call is held back for slots that do not come")
 	}
 	stop()
-	clock.advance(ArrivalPeriod)
-	if len(clock.timers) > 0 {
+	clock.Advance(ArrivalPeriod)
+	if clock.Planned() > 0 {
 		t.Error("a closed server looks for slots")
 	}
 }

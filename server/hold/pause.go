@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands/conn"
+	"github.com/vigildb/vigil/server/internal/clock"
 )
 
 // Pause holds commands of some or all clients back: by CLIENT PAUSE until a time, and while the server hands its leadership over.
 type Pause struct {
 	gate
-	clock Clock
+	clock clock.Clock
 	mode  atomic.Int32 // conn.PauseMode, that of both; read without mu, changed under it
 
 	client  conn.PauseMode // that of CLIENT PAUSE; guarded by mu
@@ -20,7 +21,7 @@ type Pause struct {
 }
 
 // Open is called once, before the first pause.
-func (p *Pause) Open(c Clock) { p.clock = c }
+func (p *Pause) Open(c clock.Clock) { p.clock = c }
 
 // Mode is which commands are held back.
 func (p *Pause) Mode() conn.PauseMode { return conn.PauseMode(p.mode.Load()) }
