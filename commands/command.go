@@ -225,28 +225,45 @@ var groupCategories = map[string]string{
 // Categories lists the ACL categories of the command, derived from its flags
 // and group. A container has only the categories of its flags.
 func (c *Command) Categories() []string {
-	has := map[string]bool{
-		"read":      c.Is(ReadOnly) && c.group != "scripting",
-		"write":     c.Is(Write),
-		"pubsub":    c.Is(PubSub),
-		"admin":     c.Is(Admin),
-		"dangerous": c.Is(Dangerous) || c.Is(Admin),
-		"blocking":  c.Is(Blocking),
-		"fast":      c.Is(Fast),
-		"slow":      !c.Is(Fast),
-	}
-	if c.Run != nil {
-		for _, category := range strings.Fields(cmp.Or(c.Category, groupCategories[c.group])) {
-			has[category] = true
-		}
-	}
 	var out []string
 	for _, name := range categoryNames {
-		if has[name] {
+		if c.In(name) {
 			out = append(out, name)
 		}
 	}
 	return out
+}
+
+// In reports whether a category is one of the command's.
+func (c *Command) In(category string) bool {
+	by := false
+	switch category {
+	case "read":
+		by = c.Is(ReadOnly) && c.group != "scripting"
+	case "write":
+		by = c.Is(Write)
+	case "pubsub":
+		by = c.Is(PubSub)
+	case "admin":
+		by = c.Is(Admin)
+	case "dangerous":
+		by = c.Is(Dangerous) || c.Is(Admin)
+	case "blocking":
+		by = c.Is(Blocking)
+	case "fast":
+		by = c.Is(Fast)
+	case "slow":
+		by = !c.Is(Fast)
+	}
+	if by || c.Run == nil {
+		return by
+	}
+	for word := range strings.FieldsSeq(cmp.Or(c.Category, groupCategories[c.group])) {
+		if word == category {
+			return true
+		}
+	}
+	return false
 }
 
 // words splits "CLIENT LIST" into its container and its own word.

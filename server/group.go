@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 
 	"github.com/vigildb/vigil/server/internal/group"
+	"github.com/vigildb/vigil/server/internal/handlers"
 )
 
 // gate is the store of a member of a group as transports see it: what they wait for is
@@ -63,18 +64,14 @@ func (srv *Server) join() error {
 			return err
 		}
 	}
-	g.ServeBy(srv.loops)
-	g.OnPublished(srv.fanout.Receive)
-	g.OnMoves(srv.resharding.Keys.Take, srv.removeKeys, srv.resharding.Moves.OrderTo)
-	g.OnShardChannels(srv.keepChannels)
-	g.OnAsked(srv.peers.Respond)
-	g.OnAcknowledged(srv.blocked.Poll)
-	g.OnSettle(srv.settle)
 	srv.workers.Go(func() { srv.fanout.Run(srv.done.Done()) }) // Load has not ended, so that Close waits for it
 	srv.workers.Go(func() { srv.channels.Run(srv.done.Done(), srv.clients.wakeSubscribers) })
 	srv.workers.Go(srv.resharding.Departures.Run)
 	srv.workers.Go(func() { srv.blocked.RunPolls(srv.done.Done()) })
-	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
+	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, handlers.Handlers{Loops: srv.loops,
+		Lead: srv.lead, Follow: srv.follow, Leave: srv.leave, Settle: srv.settle, Acknowledged: srv.blocked.Poll,
+		Published: srv.fanout.Receive, ShardChannels: srv.keepChannels, Asked: srv.peers.Respond,
+		TakeKeys: srv.resharding.Keys.Take, RemoveKeys: srv.removeKeys, OrderMove: srv.resharding.Moves.OrderTo})
 }
 
 // errAlone is the error of a change of the members where there are none.

@@ -16,8 +16,8 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/server/pubsub"
-	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -104,11 +104,10 @@ func (g *testGroup) join(o *Options) {
 
 func (g *testGroup) Replicator() member.Replicator { return g }
 
-// ServeBy has nothing to do: there are no connections.
-func (g *testGroup) ServeBy(*transport.Loops) {}
-
-func (g *testGroup) Start(m *member.Member, lazy bool, lead, follow, leave func()) error {
-	g.m, g.lead, g.follow, g.leave = m, lead, follow, leave
+func (g *testGroup) Start(m *member.Member, _ bool, h handlers.Handlers) error {
+	g.m, g.lead, g.follow, g.leave, g.settle, g.acknowledged = m, h.Lead, h.Follow, h.Leave, h.Settle, h.Acknowledged
+	g.receive, g.channels, g.ask = h.Published, h.ShardChannels, h.Asked
+	g.take, g.remove, g.order = h.TakeKeys, h.RemoveKeys, h.OrderMove
 	g.last, g.term = m.Applied(), m.Log().State().Term
 	m.SetLevel(m.NewestLevel())
 	go func() {
@@ -315,12 +314,6 @@ func (g *testGroup) RecoverVote() (last, term uint64, err error) {
 }
 
 func (g *testGroup) TakeOver() { g.set(func() { g.asked++ }) }
-
-func (g *testGroup) OnPublished(f func(kind byte, channel, message []byte)) { g.receive = f }
-
-func (g *testGroup) OnAcknowledged(f func()) { g.acknowledged = f }
-
-func (g *testGroup) OnShardChannels(f func(of *slots.Set)) { g.channels = f }
 
 func (g *testGroup) Publish(kind byte, channel, message []byte, wide bool) {
 	if wide != (pubsub.Kind(kind) == pubsub.Channel) {

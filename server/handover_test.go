@@ -40,8 +40,6 @@ func TestLeaderThatEndsSettles(t *testing.T) {
 	}
 }
 
-func (g *testGroup) OnSettle(settle func() (resume func())) { g.settle = settle }
-
 func (g *testGroup) HandOver() {
 	if g.follows != nil {
 		resume := g.settle()

@@ -84,13 +84,14 @@ const rooms = `
 	server/blocking:        commands persistence structures
 	server/certs:
 	server/certs/pkcs8:     server/certs
-	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/transport structures/slots
+	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/internal/handlers server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/hold:            commands/conn server/internal/clock structures/slots
 	server/info:            commands persistence server/source structures
 	server/internal/clock:
 	server/internal/door:   commands persistence server/conf server/internal/group
-	server/internal/group:  commands/cluster commands/members persistence/member server/transport structures/slots
+	server/internal/group:  commands/cluster commands/members persistence/member server/internal/handlers structures/slots
+	server/internal/handlers: server/transport structures/slots
 	server/internal/report: server server/conf server/internal/door
 	server/metrics:         server server/internal/report
 	server/servertest:      server server/internal/door

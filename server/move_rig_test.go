@@ -25,11 +25,6 @@ type testMoves struct {
 	number  uint64                                                             // of the attempt; guarded by mu
 }
 
-func (m *testMoves) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
-	order func(to string, of *slots.Set) error) {
-	m.take, m.remove, m.order = take, remove, order
-}
-
 func (m *testMoves) OrderMove(_ context.Context, from, to string, of *slots.Set) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -63,8 +63,6 @@ type testNeighbours struct {
 	others func(ctx context.Context, address string, q *wireRequest) *wireReply // nil: nobody is there; guarded by near
 }
 
-func (n *testNeighbours) OnAsked(f func(ctx context.Context, request []byte) []byte) { n.ask = f }
-
 func (n *testNeighbours) AskServer(ctx context.Context, address string, request []byte) ([]byte, error) {
 	n.near.Lock()
 	others := n.others

@@ -226,7 +226,7 @@ func (s *selector) addChannels(text string) error {
 func (s *selector) applyCommand(cat *catalog, on bool, what string) error {
 	if category, ok := strings.CutPrefix(what, "@"); ok {
 		category = strings.ToLower(category)
-		rows, known := cat.categories[category]
+		rows, known := cat.category(category)
 		if !known {
 			return errUnknownName
 		}

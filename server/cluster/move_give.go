@@ -47,15 +47,6 @@ var (
 	errNoSuchMove = errors.New("cluster: no such move is expected")
 )
 
-// OnMoves has functions called for moves of slots. It is called before Start. take takes keys of slots in, as
-// SendKeys has sent them, while expected says so under their locks, and returns when they are committed. remove
-// removes all keys of some slots while allowed says so under their locks. order has slots of this group moved to the one
-// that clients know by an ID, in the background.
-func (n *Node) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
-	order func(to string, of *slots.Set) error) {
-	n.take, n.remove, n.order = take, remove, order
-}
-
 // OrderMove has the leader of another group move slots of that to a third one, or to this server's. Clients know both
 // by their IDs. It returns when that has begun.
 func (n *Node) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {

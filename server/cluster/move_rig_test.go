@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -94,10 +95,9 @@ func (m *moving) start() {
 		Now: func() int64 { return 1000 }}); err != nil {
 		m.t.Fatal(err)
 	}
-	m.seat.OnMoves(m.take, m.remove, m.order)
-	m.seat.OnShardChannels(m.listen)
-	m.seat.OnAsked(m.serve)
-	if err := m.seat.Start(m.store.Member(), false, func() {}, func() {}, func() {}); err != nil {
+	nothing := func() {}
+	if err := m.seat.Start(m.store.Member(), false, handlers.Handlers{Lead: nothing, Follow: nothing, Leave: nothing, ShardChannels: m.listen, Asked: m.serve,
+		TakeKeys: m.take, RemoveKeys: m.remove, OrderMove: m.order}); err != nil {
 		m.t.Fatal(err)
 	}
 	m.node = m.seat.Node()

@@ -67,7 +67,7 @@ func (o *others) empty(r *Runner, m Move) error {
 	s.emptying[m.Attempt] = true
 	o.n.tasks.Go(func() { // ends with the context of the node
 		// A leader in between may have emptied them too, and keys have come since.
-		err := o.n.remove(o.n.ctx, m.Slots, func() bool { return o.open(m.Attempt) && r.ends.Load() == ends })
+		err := o.n.server.RemoveKeys(o.n.ctx, m.Slots, func() bool { return o.open(m.Attempt) && r.ends.Load() == ends })
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if delete(s.emptying, m.Attempt); err == nil {
@@ -98,7 +98,7 @@ func (o *others) keysCome(ctx context.Context, from string, attempt uint64, keys
 	if m := moveOf(o.n.roster().Taking, attempt); m == nil || m.Group != from {
 		return errNoSuchMove
 	}
-	return o.n.take(keys, func() bool { return o.open(attempt) })
+	return o.n.server.TakeKeys(keys, func() bool { return o.open(attempt) })
 }
 
 // complete has the log say that all keys of an attempt are in it.
@@ -243,7 +243,7 @@ func (o *others) removeKeys(ctx context.Context, m Move, allowed func() bool, le
 	if planted == left {
 		return nil
 	}
-	return o.n.remove(ctx, m.Slots, allowed)
+	return o.n.server.RemoveKeys(ctx, m.Slots, allowed)
 }
 
 // ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. Of a group that lies
@@ -325,7 +325,7 @@ func (n *Node) Passing() (arriving, expected, left *slots.Set) {
 // among them until another group has them: before that nobody takes a subscription, nor a message. What is
 // new is told before it is stored, so that a subscription to a slot that has just come is not taken for one of before.
 func (o *others) listenLocked(own *slots.Set, come map[string]*slots.Set) {
-	if o.own == nil || o.n.channels == nil {
+	if o.own == nil || o.n.server.ShardChannels == nil {
 		return
 	}
 	for name, of := range come {
@@ -336,6 +336,6 @@ func (o *others) listenLocked(own *slots.Set, come map[string]*slots.Set) {
 	own = own.Union(come[o.name].Both(slotsOf(o.own.Claim.Given))) // which come back
 	if o.listens == nil || !o.listens.Equal(own) {
 		o.listens = own
-		o.n.channels(own)
+		o.n.server.ShardChannels(own)
 	}
 }

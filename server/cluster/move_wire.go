@@ -146,7 +146,7 @@ func (o *others) serveMove(ctx context.Context, r *Runner, q *moveRequest) (stat
 		if err != nil || of.Len() == 0 {
 			return "", errMembers
 		}
-		return "", o.n.order(GroupPublicID(o.n.config.Secret, q.To), of)
+		return "", o.n.server.OrderMove(GroupPublicID(o.n.config.Secret, q.To), of)
 	}
 	return "", fmt.Errorf("cluster: %q cannot be asked for", q.What)
 }

@@ -298,7 +298,7 @@ func (s *Seat) renew(next *identity, drop bool) error {
 		return errHasKeys
 	}
 	if err == nil {
-		s.role.Leave()
+		s.handlers.Leave()
 	}
 	return err
 }

@@ -58,8 +58,8 @@ func (o *others) askServer(ctx context.Context, address string, id uint64, reque
 func (o *others) respondToServer(ctx context.Context, b []byte) []byte {
 	switch {
 	case len(b) == 0 || o.n.runner.Load() == nil || o.n.gone.Load():
-	case b[0] == serverRequest && o.n.respondAsked != nil:
-		return o.n.respondAsked(ctx, b[1:])
+	case b[0] == serverRequest && o.n.server.Asked != nil:
+		return o.n.server.Asked(ctx, b[1:])
 	case b[0] == originRequest:
 		origin := o.n.restored()
 		if origin == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -90,27 +91,17 @@ func (c *NodeConfig) founder(id uint64) *Member {
 type Node struct {
 	config    NodeConfig
 	proposals *Proposals
-	published func(kind byte, channel, message []byte)
-	channels  func(of *slots.Set) // nil, or told whose shard channels are the group's
-	take      func(keys []byte, expected func() bool) error
-	remove    func(ctx context.Context, of *slots.Set, allowed func() bool) error
-	order     func(to string, of *slots.Set) error
-	// acknowledged is what the seat's OnAcknowledged was given, nil for nothing.
-	acknowledged func()
-	quiet        func() (resume func()) // likewise of OnSettle
-	// respondAsked responds to what other servers ask this one, nil if it is asked for nothing.
-	respondAsked func(ctx context.Context, request []byte) []byte
-	withdraw     func()           // nil, or that of the seat, which ends with ctx
-	loops        *transport.Loops // nil, or serve connections
-	process      uint64           // drawn by lot
-	newest       uint64           // level that this server knows; see persistence.NewestLevel
-	mesh         *mesh.Mesh
-	runner       atomic.Pointer[Runner]
-	gone         atomic.Bool // this server has left the group
-	leaving      atomic.Bool // it is about to
-	others       *others     // nil for a group whose clients see no cluster
-	failed       chan error
-	refusals     refusals
+	server    handlers.Handlers // set by Start
+	withdraw  func()            // nil, or that of the seat, which ends with ctx
+	process   uint64            // drawn by lot
+	newest    uint64            // level that this server knows; see persistence.NewestLevel
+	mesh      *mesh.Mesh
+	runner    atomic.Pointer[Runner]
+	gone      atomic.Bool // this server has left the group
+	leaving   atomic.Bool // it is about to
+	others    *others     // nil for a group whose clients see no cluster
+	failed    chan error
+	refusals  refusals
 
 	ctx   context.Context // ends with Close
 	end   context.CancelFunc
@@ -149,10 +140,9 @@ func listen(c NodeConfig, proposals *Proposals, failed chan error) (*Node, error
 }
 
 // Start takes part from now on. The store is loaded. lazy says that entries are appended
-// without being forced to the device. lead is called when this member is about to lead, and
-// follow when it has ceased to. A server that joins waits until the group has taken it in.
-func (n *Node) Start(store *member.Member, lazy bool, lead, follow func()) error {
-	n.newest = store.NewestLevel()
+// without being forced to the device. A server that joins waits until the group has taken it in.
+func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) error {
+	n.server, n.newest = server, store.NewestLevel()
 	self, err := n.identify(n.ctx, store)
 	if err != nil {
 		return err
@@ -168,7 +158,7 @@ func (n *Node) Start(store *member.Member, lazy bool, lead, follow func()) error
 		return err
 	}
 	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
-		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow, Acknowledged: n.acknowledged, Settle: n.quiet}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed, Led: n.reportLead,
+		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: server.Lead, Follow: server.Follow, Acknowledged: server.Acknowledged, Settle: server.Settle}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed, Led: n.reportLead,
 		Odd: n.config.Cluster != nil, Now: n.environment().Now, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()
@@ -206,10 +196,10 @@ func (n *Node) connect(self *identity, lazy bool) (err error) {
 	}
 	var loops *transport.Loops
 	if lazy {
-		loops = n.loops
+		loops = n.server.Loops
 	}
 	n.mesh = mesh.New(mesh.Config{Cluster: self.Group, Beside: beside, Loops: loops, ID: self.Member, Self: n.origin(self), Level: n.newest,
-		Dial: n.dial, Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published, Respond: n.respond, Refused: n.refused,
+		Dial: n.dial, Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.server.Published, Respond: n.respond, Refused: n.refused,
 		Logf: logf})
 	return nil
 }

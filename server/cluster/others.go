@@ -76,7 +76,7 @@ func newOthers(n *Node, self *identity, logf func(format string, args ...any)) (
 	o := &others{n: n, name: self.Name, table: t, changed: make(chan struct{}, 1), heard: map[string]time.Duration{}, met: map[string]bool{}, moves: moves{arrivals: newTurn()},
 		began: n.monotonic(), names: newNameBook(self, n.config.Names)}
 	o.mesh = mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), ID: meshID(self.Name, self.Member), Self: n.origin(self),
-		Dial: n.dial, ReceivePublished: n.published, Respond: o.respond, MaxRequest: maxCarriedKeys + 1<<20, Refused: n.refusedByOthers, Logf: logf})
+		Dial: n.dial, ReceivePublished: n.server.Published, Respond: o.respond, MaxRequest: maxCarriedKeys + 1<<20, Refused: n.refusedByOthers, Logf: logf})
 	o.reckon()
 	return o, nil
 }

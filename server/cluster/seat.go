@@ -7,23 +7,16 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/member"
-	"github.com/vigildb/vigil/server/transport"
+	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
 // A Seat is a server's place in a cluster. It has one Node at a time: a server that becomes a member of
 // another group while it runs gets another one, on the same store; see [Seat.Replicate].
 type Seat struct {
-	proposals    *Proposals
-	published    func(kind byte, channel, message []byte)
-	channels     func(of *slots.Set)
-	acknowledged func()
-	quiet        func() (resume func())
-	loops        *transport.Loops
-	onMoves      func(*Node) // nil, or has the functions of OnMoves called by a node
-	onAsked      func(ctx context.Context, request []byte) []byte
-	node         atomic.Pointer[Node]
-	failed       chan error
+	proposals *Proposals
+	node      atomic.Pointer[Node]
+	failed    chan error
 
 	ctx context.Context // ends with Close
 	end context.CancelFunc
@@ -34,18 +27,10 @@ type Seat struct {
 	// changes is held while the group of the server may change, and while it withdraws from another one.
 	changes turn
 	// moving is held while the server becomes a member of another group. It guards what follows.
-	moving sync.Mutex
-	store  *member.Member // nil before Start
-	lazy   bool
-	role   SeatRole
-}
-
-// SeatRole is what changes with the part of a server in its group.
-type SeatRole struct {
-	Role
-	// Leave is called when the server has left its group and is about to take part in another one: the store is
-	// empty, and what waits for keys has to end.
-	Leave func()
+	moving   sync.Mutex
+	store    *member.Member // nil before Start
+	lazy     bool
+	handlers handlers.Handlers
 }
 
 // Listen makes the place of a server, which takes part from Start on; see listen.
@@ -60,21 +45,17 @@ func Listen(c NodeConfig) (*Seat, error) {
 	return s, nil
 }
 
-// Start takes part from now on; see [Node.Start]. The functions are those of SeatRole.
-func (s *Seat) Start(store *member.Member, lazy bool, lead, follow, leave func()) error {
+// Start takes part from now on; see [Node.Start].
+func (s *Seat) Start(store *member.Member, lazy bool, h handlers.Handlers) error {
 	s.moving.Lock()
-	s.store, s.lazy, s.role = store, lazy, SeatRole{Role{Lead: lead, Follow: follow}, leave}
+	s.store, s.lazy, s.handlers = store, lazy, h
 	s.moving.Unlock()
 	return s.start(s.Node())
 }
 
 func (s *Seat) start(n *Node) error {
-	n.published, n.channels, n.acknowledged, n.quiet, n.respondAsked, n.loops = s.published, s.channels, s.acknowledged, s.quiet, s.onAsked, s.loops
-	if s.onMoves != nil {
-		s.onMoves(n)
-	}
 	n.withdraw = func() { s.withdraw(n) }
-	if err := n.Start(s.store, s.lazy, s.role.Lead, s.role.Follow); err != nil {
+	if err := n.Start(s.store, s.lazy, s.handlers); err != nil {
 		return err
 	}
 	n.awaitLead()
@@ -119,26 +100,6 @@ func (s *Seat) Failed() <-chan error { return s.failed }
 
 // Replicator is what the store proposes to.
 func (s *Seat) Replicator() member.Replicator { return s.proposals }
-
-// OnPublished has f called with the messages of channels that other servers publish. It is
-// called before Start.
-func (s *Seat) OnPublished(f func(kind byte, channel, message []byte)) { s.published = f }
-
-// OnShardChannels has f called with the slots whose shard channels are those of the group, at first and when they change:
-// its slots, and those that were given away while no other group has taken them. f must not wait. It is called before
-// Start.
-func (s *Seat) OnShardChannels(f func(of *slots.Set)) { s.channels = f }
-
-// OnAcknowledged has f called when what View returns of a leader's other members has changed since it was called. f must
-// not wait, nor call the node. It is called before Start.
-func (s *Seat) OnAcknowledged(f func()) { s.acknowledged = f }
-
-// OnSettle has settle called before this server hands its leadership over; see [Role]. It is called before Start.
-func (s *Seat) OnSettle(settle func() (resume func())) { s.quiet = settle }
-
-// ServeBy has event loops serve connections of other members. It is called before Start, and Close before the loops
-// end.
-func (s *Seat) ServeBy(loops *transport.Loops) { s.loops = loops }
 
 // Node is what the server is now. It may be another one at any later time.
 func (s *Seat) Node() *Node { return s.node.Load() }

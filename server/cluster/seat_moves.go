@@ -7,13 +7,6 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// OnMoves has functions called for moves of slots, whatever group the server is a member of; see [Node.OnMoves].
-// It is called before Start.
-func (s *Seat) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
-	order func(to string, of *slots.Set) error) {
-	s.onMoves = func(n *Node) { n.OnMoves(take, remove, order) }
-}
-
 // BeginMove has another group expect slots. It is that of the node, as are the methods below.
 func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error) {
 	return s.Node().BeginMove(ctx, to, of)
@@ -39,9 +32,6 @@ func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) er
 
 // Passing returns the slots that are on their way.
 func (s *Seat) Passing() (arriving, expected, left *slots.Set) { return s.Node().Passing() }
-
-// OnAsked has f called with what other servers ask this one. It is called before Start, and f at any time after it.
-func (s *Seat) OnAsked(f func(ctx context.Context, request []byte) []byte) { s.onAsked = f }
 
 // AskServer has another server of the cluster respond.
 func (s *Seat) AskServer(ctx context.Context, address string, request []byte) ([]byte, error) {

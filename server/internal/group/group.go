@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/persistence/member"
-	"github.com/vigildb/vigil/server/transport"
+	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -31,13 +31,9 @@ type Administration interface {
 type Engine interface {
 	// Replicator is what the store proposes its changes to.
 	Replicator() member.Replicator
-	// ServeBy has event loops serve connections of other members. It is called before Start, and the loops
-	// end after Close.
-	ServeBy(loops *transport.Loops)
-	// Start takes part from now on. The store is loaded. The functions of the role are
-	// called when this member is about to lead, when it has ceased to, and when it has left
-	// its group for another one, with an empty store.
-	Start(store *member.Member, lazy bool, lead, follow, leave func()) error
+	// Start takes part from now on. The store is loaded. lazy says that entries are appended
+	// without being forced to the device.
+	Start(store *member.Member, lazy bool, h handlers.Handlers) error
 	Succession
 	// Close ends the part of this member, and what waits for its leadership. The store is
 	// closed later.
@@ -50,9 +46,6 @@ type Succession interface {
 	HandOver()
 	// TakeOver asks the leader to hand over to this member. It waits for nothing.
 	TakeOver()
-	// OnSettle has settle called before this member, which leads, hands its leadership over, and what that returns when another one
-	// leads or none has in an election timeout. It is called before Start.
-	OnSettle(settle func() (resume func()))
 }
 
 // Leadership is what replies depend on.
@@ -66,9 +59,6 @@ type Leadership interface {
 	Fresh(patient bool) bool
 	// Gone reports whether this server has left the group, and is of no use any more.
 	Gone() bool
-	// OnAcknowledged has f called when other members have more of what this one leads than they had when
-	// Membership was called last. f waits for nothing. It is called before Start.
-	OnAcknowledged(f func())
 }
 
 // Channels carries messages of channels between the members.
@@ -76,12 +66,6 @@ type Channels interface {
 	// Publish gives a message to the other members, at most once to each and in the order of
 	// the calls, and with wide to those of the other groups. It waits for nothing, and copies the bytes.
 	Publish(kind byte, channel, message []byte, wide bool)
-	// OnPublished has f called with the messages of the others. It is called before Start.
-	OnPublished(f func(kind byte, channel, message []byte))
-	// OnShardChannels has f called with the slots whose shard channels are those of the group, at first and when they
-	// change: its slots, and those that were given away while nobody has them. f waits for nothing, and does
-	// not change them. It is called before Shard says so, and OnShardChannels before Start.
-	OnShardChannels(f func(of *slots.Set))
 	// Published counts the messages given to other members, those that were lost, and those
 	// that came.
 	Published() (sent, dropped, received uint64)
@@ -109,8 +93,6 @@ type Neighbours interface {
 	// AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15
 	// seconds.
 	AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error)
-	// OnAsked has f called with what other servers ask this one. It is called before Start.
-	OnAsked(f func(ctx context.Context, request []byte) (reply []byte))
 	// HoldStill has no move of slots from or to the group begin for a while. It returns which slots the group has and the entry
 	// of its log that says so, if none is on its way: whoever sees the same two twice knows that none was in between. It is
 	// for leaders, and waits until it is known that there is no other.
@@ -135,11 +117,6 @@ type Departures interface {
 
 // Arrivals takes slots with their keys from other groups.
 type Arrivals interface {
-	// OnMoves has functions called. take takes keys in, as SendKeys has sent them, while expected says so under their
-	// locks, and returns when they are committed; remove removes all keys of some slots while allowed says so under
-	// their locks; order has slots of this group moved to the one with an ID. It is called before Start.
-	OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
-		order func(to string, of *slots.Set) error)
 	// Passing returns the slots that other groups have given to this server's, which has not taken them yet; those
 	// whose keys may come or have come; and those that it has given away, whose keys may still be here. All are
 	// nil in the usual case.
