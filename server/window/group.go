@@ -2,6 +2,7 @@ package window
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/vigildb/vigil/server/internal/report"
@@ -141,8 +142,8 @@ func (b *groupBody) cluster(g *report.Group, f *figures) {
 	n := func(field string) float64 { return report.Number(g.Cluster[field]) }
 	b.Cluster = []fact{
 		{"State", g.Cluster["cluster_state"], "as far as this server knows"},
-		{"Slots of a group", count(n("cluster_slots_assigned")), "of " + count(allSlots)},
-		{"Slots that work", count(n("cluster_slots_ok")), count(n("cluster_slots_fail")) + " do not"},
+		{"Slots of a group", trim(n("cluster_slots_assigned"), 0), "of " + trim(allSlots, 0)},
+		{"Slots that work", trim(n("cluster_slots_ok"), 0), trim(n("cluster_slots_fail"), 0) + " do not"},
 		{"Groups with slots", count(n("cluster_size")), plural(n("cluster_known_nodes"), "server")},
 	}
 	names := map[string]string{} // addresses by IDs
@@ -152,7 +153,7 @@ func (b *groupBody) cluster(g *report.Group, f *figures) {
 		}
 	}
 	for _, s := range g.Shards[:min(len(g.Shards), maxGroupRows)] {
-		row := shardRow{Slots: printable(s.Ranges, 4*maxName), Count: count(float64(s.Slots)), Width: width(float64(s.Slots) / allSlots)}
+		row := shardRow{Slots: printable(s.Ranges, 4*maxName), Count: strconv.Itoa(s.Slots), Width: width(float64(s.Slots) / allSlots)}
 		for _, node := range s.Nodes[:min(len(s.Nodes), maxGroupRows)] {
 			row.Nodes = append(row.Nodes, nodeState{Address: name(node.Address), Name: name(node.Name), Leads: node.Leads, Up: node.Up})
 			row.Ill = row.Ill || node.Leads && !node.Up
@@ -167,7 +168,7 @@ func (b *groupBody) cluster(g *report.Group, f *figures) {
 			return name(id)
 		}
 		b.Moves = append(b.Moves, moveRow{Slots: name(m.Ranges), State: m.State, From: of(m.Source), To: of(m.Target),
-			Done: count(m.Moved) + " of " + count(m.Slots), Width: width(m.Moved / max(1, m.Slots)), Sent: count(m.Keys) + " keys, " + size(m.Bytes),
+			Done: trim(m.Moved, 0) + " of " + trim(m.Slots, 0), Width: width(m.Moved / max(1, m.Slots)), Sent: count(m.Keys) + " keys, " + size(m.Bytes),
 			Pause: micros(float64(m.Pause.Microseconds())), Message: printable(m.Message, maxSlowCommand), Updated: ago(f.At, m.Updated), Ill: m.State == "failed"})
 	}
 	var more []string

@@ -51,7 +51,7 @@ func TestGroupPageShowsMembersSlotsAndMoves(t *testing.T) {
 	b.group(g)
 	b.cluster(g, &figures{At: time.Now()})
 	page := render(t, b)
-	wants(t, "the page", page, "leads", "<dd>7 ", "10 not committed yet", `class="pill ill">down`, ">900, 5 MiB sent anew<", "10.0.0.9:7009", "6.38k do not",
+	wants(t, "the page", page, "leads", "<dd>7 ", "10 not committed yet", `class="pill ill">down`, ">900, 5 MiB sent anew<", "10.0.0.9:7009", "6384 do not",
 		`class="pill ill"><code>10.0.0.9:7009</code>`, "2 of 5", "1.23k keys, 1 MiB", "12 ms", `class="pill ill">failed`, "Entries of the log that a member lacks")
 	if strings.Contains(page, bad) {
 		t.Error("what others have announced is not escaped")
@@ -131,7 +131,7 @@ func newGroupRig(t *testing.T) *rig {
 func TestGroupOfOneIsShownAndMeasured(t *testing.T) {
 	r := newGroupRig(t)
 	page := r.get("/group")
-	wants(t, "the page", page, "<h2>Members</h2>", "leads", "<h2>Slots</h2>", "0-16383", "16.4k", "This group moves none.")
+	wants(t, "the page", page, "<h2>Members</h2>", "leads", "<h2>Slots</h2>", "0-16383", "of 16384", "This group moves none.")
 	families := parse(t, r.get("/metrics"))
 	for name, want := range map[string]float64{"vigil_group_leader_known": 1, "vigil_group_voters": 1, "vigil_group_quorum": 1, "vigil_cluster_groups": 1,
 		"vigil_cluster_group_slots": 16384, "vigil_cluster_group_up": 1, "redis_cluster_state": 1, "redis_cluster_slots_ok": 16384, "vigil_cluster_moving_slots": 0,

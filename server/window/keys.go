@@ -39,7 +39,9 @@ func (w *Window) keysPage(r *http.Request, p *page) error {
 	if err != nil {
 		return err
 	}
-	b.sample = s
+	shown := *s // which others look at as well
+	shown.Prefixes = visiblePrefixes(p.visitor, s.Prefixes)
+	b.sample = &shown
 	b.large(w, p.visitor, f)
 	if p.visitor.mayAll(0, call{"HOTKEYS", "GET"}) {
 		if b.Hottest, err = w.hottest(p.visitor, w.now()); err != nil {
@@ -47,6 +49,24 @@ func (w *Window) keysPage(r *http.Request, p *page) error {
 		}
 	}
 	return nil
+}
+
+// visiblePrefixes are those with which keys begin that the visitor may read.
+func visiblePrefixes(v *visitor, all []group) (seen []group) {
+	keys := make([]keyRef, len(all))
+	for i, g := range all {
+		keys[i].Key = g.Name
+	}
+	may := map[string]bool{"": true}
+	for _, k := range v.visible(keys, "TYPE") {
+		may[k.Key] = true
+	}
+	for _, g := range all {
+		if may[g.Name] {
+			seen = append(seen, g)
+		}
+	}
+	return seen
 }
 
 // large shows the largest keys that the visitor may read.
