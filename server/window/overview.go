@@ -163,8 +163,12 @@ func (b *overviewBody) store(f *figures) {
 		{"Go heap", size(n("allocator_allocated")), plural(n("vigil_gc_cycles"), "collection")},
 		{"At the limit", f.Info["vigil_maxmemory_policy"], count(n("vigil_spilled")) + " spilled, " + count(n("evicted_keys")) + " evicted"},
 	}
+	free := ""
+	if n("disk_total_bytes") > 0 { // not in memory
+		free = size(n("disk_free_bytes")) + " free"
+	}
 	b.Disk = []fact{
-		{"Files", size(n("vigil_disk_bytes")), size(n("disk_free_bytes")) + " free"},
+		{"Files", size(n("vigil_disk_bytes")), free},
 		{"Not on the device yet", count(max(0, n("vigil_lsn")-n("vigil_lsn_synced"))), "records"},
 		{"A restart would replay", size(n("aof_current_size")), ""},
 		{"Keys to be written", count(n("vigil_dirty_keys")), "under their own names"},

@@ -49,6 +49,7 @@ func stage(t *testing.T) (base string) {
 	for range 200 {
 		r.must("GET session:0001")
 	}
+	r.must("CONFIG SET slowlog-log-slower-than 10000000") // the pages are not to fill the log
 	f, err := r.w.source.Current()
 	if err != nil {
 		t.Fatal(err)
