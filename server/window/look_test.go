@@ -3,10 +3,12 @@ package window
 import (
 	"fmt"
 	"html"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vigildb/vigil/structures/types"
 )
@@ -89,6 +91,9 @@ func TestLookGoesThroughLargeValues(t *testing.T) {
 		if len(seen) != n || len(pages) < 5 {
 			t.Errorf("%s: %d of %d elements on %d pages", key, len(seen), n, len(pages))
 		}
+		if last := pages[len(pages)-1]; key != "stream" && !strings.Contains(last, "element-") { // a stream does not say that there is no more
+			t.Errorf("%s: the last page has nothing", key)
+		}
 	}
 	if pages := goOn(t, r, "/key?key=string"); len(pages) != 5 {
 		t.Errorf("4800 bytes of a string are on %d pages, want 5", len(pages))
@@ -116,8 +121,17 @@ func TestLookIsBounded(t *testing.T) {
 	r.do("LSET", "mixed", "0", large)
 	r.do("LSET", "mixed", "1", large)
 	r.do("LSET", "mixed", "2", large)
-	wants(t, "a list with large elements in front", r.get("/key?key=mixed"), "too long to be shown")
-	wants(t, "the page after that", r.get("/"), "takes reads and writes")
+	status, page := r.ask(request("/key?key=mixed"))
+	tooLong := status == http.StatusOK && strings.Contains(page, "too long to be shown")
+	late := status == http.StatusServiceUnavailable && len(page) < 20_000 // on a busy machine so much takes too long
+	if !tooLong && !late {
+		t.Errorf("a list with large elements in front: status %d, %d bytes", status, len(page))
+	}
+	poll(t, "the window goes on", func() bool {
+		r.later(time.Minute)
+		status, page := r.ask(request("/"))
+		return status == http.StatusOK && strings.Contains(page, "takes reads and writes")
+	})
 }
 
 func TestWhatClientsStoredIsEscapedInALook(t *testing.T) {

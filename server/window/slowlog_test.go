@@ -1,8 +1,12 @@
 package window
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/server/internal/report"
 )
 
 func TestShapesAreAlikeForCallsThatDoTheSame(t *testing.T) {
@@ -27,6 +31,21 @@ func TestShapesAreAlikeForCallsThatDoTheSame(t *testing.T) {
 	}
 	if got := shapeOf(nil); got != "" {
 		t.Errorf("a call without words: %q", got)
+	}
+}
+
+func TestShapesHaveCountTotalAndLongest(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	entry := func(micros float64, ago time.Duration, args ...string) report.SlowEntry {
+		return report.SlowEntry{Micros: micros, At: now.Add(-ago), Args: args}
+	}
+	b := &slowBody{}
+	b.group([]report.SlowEntry{entry(10, time.Minute, "GET", "a:1"), entry(5000, time.Hour, "KEYS", "*"), entry(3000, 10*time.Second, "GET", "a:2"),
+		entry(500, time.Hour, "GET", "a:3")}, now)
+	want := []shapeRow{{Shape: "KEYS *", Count: "1", Total: "5 ms", Mean: "5 ms", Longest: "5 ms", Last: "60 min ago", Width: "100"},
+		{Shape: "GET a:*", Count: "3", Total: "3.51 ms", Mean: "1.17 ms", Longest: "3 ms", Last: "10 s ago", Width: "70.2"}}
+	if !slices.Equal(b.Shapes, want) {
+		t.Errorf("got %+v, want %+v", b.Shapes, want)
 	}
 }
 

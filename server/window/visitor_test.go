@@ -126,6 +126,25 @@ func TestDefaultUserOfAnOpenServerMayBeLimited(t *testing.T) {
 	wants(t, "the key as another user", page, "<pre>covert</pre>", "user admin")
 }
 
+// A connection that is lost in the middle is not made again: the new one would be that of the default user.
+func TestLostConnectionIsNotThatOfSomebodyElse(t *testing.T) {
+	r := newRig(t)
+	r.must("SET sec:1 covert")
+	r.must("ACL SETUSER reader on >pw %R~pub:* +@read")
+	v := r.w.visit(request("/", as("reader", "pw")))
+	defer v.leave()
+	if err := v.enter(); err != nil {
+		t.Fatal(err)
+	}
+	if killed := r.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Int(); killed < 1 {
+		t.Fatal("CLIENT KILL found no visitor")
+	}
+	answers, err := v.asks.Ask(answerTime, 0, call{"GET", "sec:1"})
+	if err == nil && !isRefusal(answers[0].Err()) {
+		t.Errorf("after its connection was lost a visitor gets %q", answers[0].String())
+	}
+}
+
 // A password that ACL SETUSER gives the default user counts as requirepass does.
 func TestPasswordOfAclCounts(t *testing.T) {
 	r := newRig(t)
