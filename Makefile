@@ -10,7 +10,7 @@ DIST   := dist
 GROUP_PORT ?= 7001
 TOOLS  := GOGC=400 $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 # Modules of their own, so that what they need never reaches users of the package.
-MODULES := server/integration server/offsite/buckets server/sim cmd/vigil-sim cmd/vigil-session placement/bench examples/crawler examples/shardrouter examples/leaderboard examples/jobqueue examples/searchindex examples/embed examples/shop
+MODULES := server/integration server/offsite/buckets server/sim cmd/vigil-sim cmd/vigil-session placement/bench cmd/vigil-server/packaging/monitoring examples/crawler examples/shardrouter examples/leaderboard examples/jobqueue examples/searchindex examples/embed examples/shop
 # A command in the root, and then in two modules at a time: their tests wait for servers more than they work. It has no single quotes.
 each = @set -ex; $(1); printf '%s\n' $(MODULES) | xargs -P 2 -I{} sh -exc 'cd {}; $(1)'
 # Programs and tests are compiled alike, but for the race detector, which needs cgo.

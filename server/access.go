@@ -24,7 +24,7 @@ func (s *session) permit(cmd *commands.Command, argv [][]byte, where acl.Context
 }
 
 // unrestricted reports whether the client may make every call. The compiler inlines it.
-func (s *session) unrestricted() bool { return s.user.Load().Rules().Everything() }
+func (s *session) unrestricted() bool { return s.user.Load().Rules().Everything() && !s.observer }
 
 // judge is permit for a user who may not do everything.
 func (s *session) judge(cmd *commands.Command, argv [][]byte, where acl.Context) error {
@@ -51,6 +51,9 @@ func (s *session) judge(cmd *commands.Command, argv [][]byte, where acl.Context)
 func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context, sent *commands.Command, look func() clientView) *acl.Denial {
 	u := s.user.Load()
 	d := u.Rules().Check(s.DB(), cmd, argv)
+	if d == nil && s.observer && cmd.Is(commands.Write) {
+		d = &acl.Denial{Reason: acl.DeniedCommand}
+	}
 	if d == nil {
 		return nil
 	}

@@ -95,7 +95,9 @@ func (c *cron) run(srv *Server) {
 		srv.source.Tick()
 		srv.links.dropIdle(now)
 		srv.mindBackups()
-		srv.history.take(now, srv.totals(srv.lately()))
+		if srv.history.due(now) {
+			srv.history.take(now, srv.totals(srv.lately()))
+		}
 	}
 }
 

@@ -16,16 +16,29 @@ type insider struct{ srv *Server }
 
 // DialObserver implements [door.Server].
 func (d insider) DialObserver(name string) (net.Conn, error) {
-	client, own := transport.Pipe()
-	observe := func(s *session) {
-		s.observer = true
+	return d.dial(name, func(s *session) {
 		s.become(d.srv.watcher)
 		s.setAuthenticated(true)
-		s.Set(commands.ClientNoEvict | commands.ClientNoTouch)
+	})
+}
+
+// Open implements [door.Server].
+func (d insider) Open() bool { return host(d).Open() }
+
+// DialVisitor implements [door.Server].
+func (d insider) DialVisitor(name string) (net.Conn, error) { return d.dial(name, func(*session) {}) }
+
+// dial connects a client that watches the server. At a follower it reads what that has.
+func (d insider) dial(name string, prepare func(*session)) (net.Conn, error) {
+	client, own := transport.Pipe()
+	watch := func(s *session) {
+		s.observer = true
+		prepare(s)
+		s.Set(commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly)
 		s.SetText(func(t *commands.ClientText) { t.Name = name })
 		s.weigh()
 	}
-	if !d.srv.enter(own, observe) {
+	if !d.srv.enter(own, watch) {
 		return nil, ErrClosed
 	}
 	return client, nil

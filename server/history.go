@@ -9,23 +9,46 @@ import (
 	"github.com/vigildb/vigil/server/internal/door"
 )
 
-// historyLength is how many samples are kept: those of an hour, some 12 KB.
+// historyLength is how many samples are kept: those of an hour, some 22 KB.
 const historyLength = 360
 
 // totals are the counters that samples are the differences of, and figures that
 // a sample takes as they are.
 type totals struct {
 	calls, nanos, input, output, hits, misses int64
-	memory, keys, clients                     int64
+	errors, evicted                           int64
+	processor                                 int64 // ns
+	memory, keys, clients, free               int64
+	times                                     []int64 // by bucket of a histogram, of all commands; nil: none was counted
 }
 
 func (srv *Server) totals(f persistence.Stats) totals {
 	st := &srv.stats
+	user, system := cpuTimes()
+	free, _ := srv.store.Space()
 	t := totals{input: st.inputBytes.Load(), output: st.outputBytes.Load(), hits: st.hits.Load(), misses: st.misses.Load(),
-		memory: f.Memory, keys: f.Keys(), clients: int64(srv.clients.count())}
+		errors: st.errorReplies.Load(), evicted: st.evicted.Load(), processor: int64(user + system),
+		memory: f.Memory, keys: f.Keys(), clients: int64(srv.clients.count()), free: int64(free), times: st.times()}
 	calls, took := st.ran()
 	t.calls, t.nanos = calls, int64(took)
 	return t
+}
+
+// times returns how many calls of all commands are in each bucket of a histogram, nil if none was counted.
+func (st *stats) times() (counts []int64) {
+	for i := range st.histograms {
+		h := st.histograms[i].Load()
+		if h == nil {
+			continue
+		}
+		if counts == nil {
+			counts = make([]int64, histogramSize)
+		}
+		for b := range counts {
+			counts[b] += h.counts[b].Load()
+		}
+	}
+	return counts
 }
 
 // history is the last hour. The cron takes the samples.
@@ -35,6 +58,14 @@ type history struct {
 	n    int                        // samples ever taken; guarded by mu
 	at   time.Time                  // of the last sample; guarded by mu
 	last totals                     // at that time; guarded by mu
+}
+
+// due reports whether it is time for a sample.
+func (h *history) due(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	gone := now.Sub(h.at)
+	return h.at.IsZero() || gone < 0 || gone >= door.HistoryStep
 }
 
 // take adds a sample if it is time for one. After CONFIG RESETSTAT, or a suspend
@@ -60,7 +91,10 @@ func (h *history) take(now time.Time, t totals) {
 	calls := grown(t.calls, h.last.calls)
 	s := door.Sample{Ops: calls / seconds, HitRatio: -1,
 		Input: grown(t.input, h.last.input) / seconds, Output: grown(t.output, h.last.output) / seconds,
-		Memory: float32(t.memory), Keys: float32(t.keys), Clients: float32(t.clients)}
+		Errors: grown(t.errors, h.last.errors) / seconds, Evicted: grown(t.evicted, h.last.evicted) / seconds,
+		Processor: grown(t.processor, h.last.processor) / 1e9 / seconds,
+		Memory:    float32(t.memory), Keys: float32(t.keys), Clients: float32(t.clients), DiskFree: float32(t.free)}
+	s.P50, s.P99, s.P999 = timesSince(t.times, h.last.times)
 	if calls > 0 {
 		s.Micros = grown(t.nanos, h.last.nanos) / calls / 1000
 	}
@@ -70,6 +104,38 @@ func (h *history) take(now time.Time, t totals) {
 	h.ring[h.n%historyLength] = s
 	h.n++
 	h.at, h.last = now, t
+}
+
+// shownPercentiles are those of a sample.
+var shownPercentiles = []float64{50, 99, 99.9}
+
+// timesSince returns percentiles in us of what was counted in buckets of a histogram since then, 0 if that is nothing. If
+// the counters were reset meanwhile it is what is there now.
+func timesSince(now, then []int64) (p50, p99, p999 float32) {
+	if now == nil {
+		return 0, 0, 0
+	}
+	since, total := make([]int64, histogramSize), int64(0)
+	reset := then == nil
+	for i, n := range now {
+		if !reset && n < then[i] {
+			reset, total = true, 0
+			for k := range i {
+				since[k] = now[k]
+				total += now[k]
+			}
+		}
+		if since[i] = n; !reset {
+			since[i] -= then[i]
+		}
+		total += since[i]
+	}
+	if total == 0 {
+		return 0, 0, 0
+	}
+	times := percentiles(since, total, shownPercentiles)
+	micros := func(i int) float32 { return float32(times[i]) / 1000 }
+	return micros(0), micros(1), micros(2)
 }
 
 // History implements [door.Server].

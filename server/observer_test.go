@@ -50,6 +50,55 @@ func TestObserverChangesNothing(t *testing.T) {
 	o.want("GET k", "(nil)")
 }
 
+// visit connects a visitor.
+func (r *rig) visit() *testClient {
+	r.t.Helper()
+	nc, err := door.Of(r.srv).DialVisitor("looker")
+	if err != nil {
+		r.t.Fatalf("DialVisitor: %v", err)
+	}
+	return newTestClient(r.t, nc)
+}
+
+func TestVisitorSeesWhatItsUserMaySee(t *testing.T) {
+	r := newRig(t, func(o *Options) { o.Config = testConfig(t, "--requirepass", "secret", "--maxclients", "1") })
+	owner := r.dial()
+	owner.want("AUTH secret", "OK")
+	owner.want("MSET pub:1 a sec:1 b", "OK")
+	owner.want("ACL SETUSER ann on >pw ~pub:* +@read +auth", "OK")
+	owner.want("CLIENT PAUSE 100000 ALL", "OK")
+	v := r.visit()
+	v.want("GET pub:1", "(error) NOAUTH Authentication required.")
+	v.want("AUTH ann wrong", "(error) WRONGPASS invalid username-password pair or user is disabled.")
+	v.want("AUTH ann pw", "OK")
+	v.want("GET pub:1", `"a"`)
+	v.want("GET sec:1", "(error) NOPERM No permissions to access a key")
+	v.want("INFO", "(error) NOPERM User ann has no permissions to run the 'info' command")
+	if door.Of(r.srv).Open() {
+		t.Error("a server with a password says that it is open")
+	}
+}
+
+func TestVisitorChangesNothingWhateverItsUserMayDo(t *testing.T) {
+	r := newRig(t)
+	if !door.Of(r.srv).Open() {
+		t.Error("a server without a password says that it is not open")
+	}
+	v := r.visit()
+	refusal := func(name string) string {
+		return "(error) NOPERM User default has no permissions to run the '" + name + "' command"
+	}
+	v.want("SET k v", refusal("set"))
+	v.want("FLUSHALL", refusal("flushall"))
+	if got := v.do("EVAL", "return redis.call('SET', 'k', 'v')", "0"); !strings.Contains(got, "no permissions to run the 'set' command") {
+		t.Errorf("a script that writes: got %s", got)
+	}
+	v.want("MULTI", "OK")
+	v.want("DEL k", refusal("del"))
+	v.want("EXEC", "(error) EXECABORT Transaction discarded because of previous errors.")
+	v.want("GET k", "(nil)")
+}
+
 func TestHealthTellsOfTheDisk(t *testing.T) {
 	r := newRig(t)
 	if err := r.srv.Health(); err != nil {
@@ -91,10 +140,19 @@ func TestHistoryIsTheLastHour(t *testing.T) {
 	if late := r.clock.Now().Sub(at); late < 0 || late > door.HistoryStep {
 		t.Errorf("the newest sample is %v old", late)
 	}
-	c.want("CONFIG RESETSTAT", "OK")
+	for range 30 {
+		c.want("GET two arguments", "(error) ERR wrong number of arguments for 'get' command")
+	}
 	rest(1)
 	all, _ = door.Of(r.srv).History()
-	if s := all[len(all)-1]; s.Ops < 0 || s.Ops > 1 || s.Input < 0 {
+	if s := all[len(all)-1]; s.Errors < 2.9 || s.Errors > 3.1 {
+		t.Errorf("30 errors in 10 s gave %+v", s)
+	}
+	c.want("CONFIG RESETSTAT", "OK")
+	c.want("PING", "PONG")
+	rest(1)
+	all, _ = door.Of(r.srv).History()
+	if s := all[len(all)-1]; s.Ops < 0 || s.Ops > 1 || s.Input < 0 || s.Errors != 0 {
 		t.Errorf("counters that were reset gave %+v", s)
 	}
 }
@@ -121,5 +179,27 @@ func TestHistoryForgetsWhatIsOlder(t *testing.T) {
 	srv.history.take(now.Add(-time.Hour+door.HistoryStep), totals{calls: 10})
 	if all, _ := door.Of(&srv).History(); all[historyLength-1].Ops != 1 {
 		t.Errorf("after the clock was set back: got %+v", all[historyLength-1])
+	}
+}
+
+func TestPercentilesAreThoseOfTheStep(t *testing.T) {
+	counts := func(n map[time.Duration]int64) []int64 {
+		all := make([]int64, histogramSize)
+		for took, n := range n {
+			all[bucketOf(took)] = n
+		}
+		return all
+	}
+	then := counts(map[time.Duration]int64{time.Microsecond: 1000, time.Millisecond: 5})
+	now := counts(map[time.Duration]int64{time.Microsecond: 1000, time.Millisecond: 6})
+	if p50, p99, p999 := timesSince(now, then); p50 < 1000 || p50 > 1040 || p99 != p50 || p999 != p50 {
+		t.Errorf("one call of 1 ms: got %v, %v, %v us", p50, p99, p999)
+	}
+	// After a reset only what came since is there.
+	if p50, _, p999 := timesSince(counts(map[time.Duration]int64{time.Microsecond: 998, time.Second / 2: 2}), then); p50 > 2 || p999 < 5e5 {
+		t.Errorf("after a reset: got %v and %v us", p50, p999)
+	}
+	if p50, p99, p999 := timesSince(then, then); p50 != 0 || p99 != 0 || p999 != 0 {
+		t.Errorf("no call: got %v, %v, %v us", p50, p99, p999)
 	}
 }

@@ -288,6 +288,7 @@ func (srv *Server) accept(nc net.Conn) bool {
 	remote, _, unix := addresses(nc)
 	why := srv.refusal(remote, unix)
 	if why == "" {
+		srv.stats.connections.Add(1)
 		return srv.enter(nc, func(*session) {})
 	}
 	srv.stats.rejectedClients.Add(1)
@@ -310,7 +311,6 @@ func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 	}
 	srv.workers.Add(1) // for the client; its transport calls Done
 	srv.mu.Unlock()
-	srv.stats.connections.Add(1)
 	srv.tune(nc)
 	conn, start := srv.loops.Open(nc)
 	s := srv.newSession(conn)

@@ -65,7 +65,7 @@ type session struct {
 	skipNext bool            // CLIENT REPLY SKIP was this very call
 	// The call has put confirmations of subscriptions into the outbox: replies are not wanted.
 	confirmed bool
-	observer  bool // of DialObserver
+	observer  bool // of DialObserver or DialVisitor
 	applies   bool // what a master sends
 
 	turn      stopwatch

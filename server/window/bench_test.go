@@ -21,7 +21,8 @@ func benchRig(b *testing.B) *rig {
 // its share of a core is the time over 5 s.
 func BenchmarkLook(b *testing.B) {
 	r := benchRig(b)
-	for _, path := range []string{"/", "/keys", "/clients", "/slowlog", "/schedules", "/placement", "/metrics"} {
+	for _, path := range []string{"/", "/keys", "/keys?match=k:*", "/key?key=k:0000001", "/clients", "/slowlog", "/group",
+		"/schedules", "/placement", "/metrics"} {
 		b.Run(path, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -32,13 +32,14 @@ func chromium(t *testing.T) string {
 
 // browse opens an address, lets a time pass for the page, and returns what the
 // browser then has, and what it logged.
-func browse(t *testing.T, address string, passes time.Duration) (dom, log string) {
+func browse(t *testing.T, address string, passes time.Duration, args ...string) (dom, log string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
-	c := exec.CommandContext(ctx, chromium(t), "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(),
-		"--enable-logging=stderr", fmt.Sprint("--virtual-time-budget=", passes.Milliseconds()), "--dump-dom", address)
+	args = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + t.TempDir(),
+		"--enable-logging=stderr", fmt.Sprint("--virtual-time-budget=", passes.Milliseconds()), "--dump-dom"}, append(args, address)...)
+	c := exec.CommandContext(ctx, chromium(t), args...)
 	c.Stdout, c.Stderr = &out, &errs
 	c.WaitDelay = 5 * time.Second
 	if err := c.Run(); err != nil {
@@ -70,7 +71,7 @@ func TestBrowserRenewsThePage(t *testing.T) {
 	if n := looks.Load(); n < 2 {
 		t.Errorf("the page was asked for %d times in 13 s, want one every 5 s\n%s", n, log)
 	}
-	wants(t, "the page in the browser", dom, "takes reads and writes", "Commands a second", `<button id="pause" type="button" aria-pressed="false">Pause`)
+	wants(t, "the page in the browser", dom, "takes reads and writes", "Commands a second", "Time of a command", `<button id="pause" type="button" aria-pressed="false">Pause`)
 	for _, bad := range []string{`class="lost"`, "not reached"} {
 		if strings.Contains(dom, bad) {
 			t.Errorf("the script could not renew the page: %s", bad)

@@ -2,22 +2,34 @@ package window
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// chart is a line over time, drawn as the attributes of an SVG picture whose
+// chart is lines over time, drawn as the attributes of an SVG picture whose
 // coordinates are chartWidth by chartHeight.
 type chart struct {
-	Title     string
-	Now       string // the newest value, for people
-	Top, Half string // of the scale
-	Line      string // a path
-	Area      string // the path of what is under it
-	Summary   string // in words
-	Second    string // the path of a second line on the same scale
-	Empty     bool
+	Title             string
+	Now               string // the newest value, for people
+	Top, Half, Bottom string // of the scale
+	Lines             []line
+	Area              string   // the path of what is under the first line
+	Times             []string // along the axis, evenly from the first to the last
+	Summary           string   // in words
+	Empty             bool
 }
+
+// line is one of a chart.
+type line struct {
+	Name, Now string // what it shows, if there are several
+	Path      string
+	Class     string // how it looks; "" for the first one
+}
+
+// lineClasses are those of lines by their place.
+var lineClasses = []string{"", "second", "third"}
 
 const (
 	chartWidth, chartHeight = 600, 120
@@ -36,37 +48,83 @@ func drawSizes(title string, values []float64, length int, show func(float64) st
 }
 
 func drawTo(title string, values []float64, length int, show func(float64) string, round func(float64) float64) chart {
-	c := chart{Title: title}
 	low, high := extent(values)
 	if math.IsInf(low, 1) {
-		c.Empty, c.Now, c.Summary = true, "–", title+": nothing yet"
-		return c
+		return emptyChart(title)
 	}
 	top := round(high)
-	c.Top, c.Half = show(top), show(top/2)
-	c.Line, c.Area = path(values, length, 0, top)
-	c.Now = "–"
-	if last := values[len(values)-1]; !math.IsNaN(last) {
-		c.Now = show(last)
-	}
+	c := chart{Title: title, Top: show(top), Half: show(top / 2), Bottom: "0", Now: newest(values, show), Lines: make([]line, 1)}
+	c.Lines[0].Path, c.Area = path(values, length, 0, top)
 	c.Summary = title + ": now " + c.Now + ", lowest " + show(low) + ", highest " + show(high)
 	return c
 }
 
+func emptyChart(title string) chart {
+	return chart{Title: title, Empty: true, Now: "–", Summary: title + ": nothing yet"}
+}
+
+// newest is the last of values, for people.
+func newest(values []float64, show func(float64) string) string {
+	if last := values[len(values)-1]; !math.IsNaN(last) {
+		return show(last)
+	}
+	return "–"
+}
+
 // drawPair draws two lines on one scale that need not begin at 0, as the ratio of
 // the two is what counts.
-func drawPair(title string, first, second []float64, show func(float64) string) chart {
+func drawPair(title string, names [2]string, first, second []float64, show func(float64) string) chart {
 	low, high := extent(append(append([]float64(nil), first...), second...))
 	if math.IsInf(low, 1) {
-		return chart{Title: title, Empty: true, Summary: title + ": nothing yet"}
+		return emptyChart(title)
 	}
 	pad := max((high-low)/8, high/200)
 	low, high = max(0, low-pad), high+pad
-	c := chart{Title: title, Top: show(high), Half: show(low)}
-	c.Line, _ = path(first, len(first), low, high)
-	c.Second, _ = path(second, len(second), low, high)
+	c := chart{Title: title, Top: show(high), Bottom: show(low)}
 	c.Summary = title + " from " + show(low) + " to " + show(high)
+	c.draw(names[:], [][]float64{first, second}, len(first), low, high, show)
 	return c
+}
+
+// drawTimes draws lines of times in us, the last of them the longest, on a scale whose steps are powers of ten: what most
+// calls take and what few take are seen together.
+func drawTimes(title string, names []string, values [][]float64, length int) chart {
+	low, high := extent(slices.Concat(values...))
+	if math.IsInf(low, 1) {
+		return emptyChart(title)
+	}
+	from, to := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
+	if to <= from {
+		to = from + 1
+	}
+	logs := make([][]float64, len(values))
+	for i := range values {
+		for _, v := range values[i] {
+			logs[i] = append(logs[i], math.Log10(v))
+		}
+	}
+	c := chart{Title: title, Top: micros(math.Pow(10, to)), Bottom: micros(math.Pow(10, from))}
+	c.Half = micros(math.Pow(10, (from+to)/2))
+	c.Summary = title + " from " + micros(low) + " to " + micros(high)
+	c.draw(names, logs, length, from, to, func(v float64) string { return micros(math.Pow(10, v)) })
+	return c
+}
+
+// draw adds lines.
+func (c *chart) draw(names []string, values [][]float64, length int, low, high float64, show func(float64) string) {
+	for i := range values {
+		l := line{Name: names[i], Class: lineClasses[i], Now: newest(values[i], show)}
+		l.Path, _ = path(values[i], length, low, high)
+		c.Lines = append(c.Lines, l)
+	}
+}
+
+// axis labels n points of the time that a chart shows, which ends at a time.
+func axis(end time.Time, shows time.Duration, n int) (all []string) {
+	for i := range n {
+		all = append(all, end.Add(-shows*time.Duration(n-1-i)/time.Duration(n-1)).Format("15:04"))
+	}
+	return all
 }
 
 // extent returns the lowest and the highest value; infinities if there is none.

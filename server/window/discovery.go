@@ -47,9 +47,7 @@ type found struct {
 type discovery struct {
 	mu     sync.Mutex
 	at     time.Time                      // of the last step; guarded by mu
-	db     int                            // where the pass is; guarded by mu
-	cursor string                         // in db; "" before the first; guarded by mu
-	seen   float64                        // keys that the pass has been asked to look at; guarded by mu
+	place  place                          // guarded by mu
 	old    map[string]map[keyRef]struct{} // by type: of the last pass; guarded by mu
 	new    map[string]map[keyRef]struct{} // of this one; guarded by mu
 	done   bool                           // there was a whole pass; guarded by mu
@@ -77,7 +75,7 @@ func (w *Window) discover(f *figures) found {
 	}
 	share := 1.0
 	if !d.rested {
-		share = min(1, d.seen/max(1, f.Keys()))
+		share = min(1, d.place.seen/max(1, f.Keys()))
 	}
 	return found{d.listLocked(typeSchedule), d.listLocked(typeMap), share, d.done}
 }
@@ -87,21 +85,18 @@ func (w *Window) discover(f *figures) found {
 func (d *discovery) stepLocked(o *observer, f *figures) {
 	if d.new == nil {
 		d.new = map[string]map[keyRef]struct{}{typeSchedule: {}, typeMap: {}}
-		d.seen = 0
 	}
 	for began := time.Now(); time.Since(began) < stepTime; {
-		if d.cursor == "" || d.cursor == "0" {
-			if !d.nextLocked(f) {
-				d.old, d.new, d.done, d.rested = d.new, nil, true, true
-				return
-			}
+		if !d.place.next(f) {
+			d.old, d.new, d.done, d.rested = d.new, nil, true, true
+			return
 		}
 		kinds := []string{typeSchedule, typeMap}
 		var calls []call
 		for _, kind := range kinds {
-			calls = append(calls, call{"SCAN", d.cursor, "COUNT", strconv.Itoa(stepKeys), "TYPE", kind})
+			calls = append(calls, call{"SCAN", d.place.cursor, "COUNT", strconv.Itoa(stepKeys), "TYPE", kind})
 		}
-		answers, err := o.Ask(answerTime, d.db, calls...)
+		answers, err := o.Ask(answerTime, d.place.db, calls...)
 		if err != nil {
 			return
 		}
@@ -112,29 +107,38 @@ func (d *discovery) stepLocked(o *observer, f *figures) {
 			}
 			for _, key := range parts[1].List() {
 				if len(d.new[kind]) < maxFound {
-					d.new[kind][keyRef{d.db, key.String()}] = struct{}{}
+					d.new[kind][keyRef{d.place.db, key.String()}] = struct{}{}
 				}
 			}
-			d.cursor = parts[0].String()
+			d.place.cursor = parts[0].String()
 		}
-		d.seen += stepKeys
+		d.place.seen += stepKeys
 	}
 }
 
-// nextLocked begins the next database that has keys. It reports false after the
-// last one.
-func (d *discovery) nextLocked(f *figures) bool {
-	from := d.db + 1
-	if d.cursor == "" {
+// place is where a pass over all keys is.
+type place struct {
+	db     int
+	cursor string  // in db; "" before the first
+	seen   float64 // keys that it has been asked to look at
+}
+
+// next begins the next database that has keys when one is at its end. It reports false after the last one, and begins anew then.
+func (p *place) next(f *figures) bool {
+	if p.cursor != "" && p.cursor != "0" {
+		return true
+	}
+	from := p.db + 1
+	if p.cursor == "" {
 		from = 0
 	}
 	for _, db := range f.Databases {
 		if db.Number >= from {
-			d.db, d.cursor = db.Number, "0"
+			p.db, p.cursor = db.Number, "0"
 			return true
 		}
 	}
-	d.db, d.cursor = 0, ""
+	*p = place{}
 	return false
 }
 

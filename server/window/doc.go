@@ -6,14 +6,16 @@
 //	...
 //	err = w.Close() // before srv.Close
 //
-// The one idea: the window is a client. It asks the server over a connection
+// The one idea: the window is a client. It asks the server over connections
 // inside the process for INFO, SLOWLOG, SCHED.INFO and the like, so that there is
-// one source for each figure, with the limits that hold for every client. The
-// connection is an observer's (DialObserver of package door): what writes is
-// refused, regardless of what a page requests.
+// one source for each figure, with the limits that hold for every client. What all
+// visitors share is asked by an observer (DialObserver of package door), and what depends
+// on who looks by the visitor, a user of the server (DialVisitor): what writes is
+// refused to both, regardless of what a page requests.
 //
 // It promises:
 //   - no route changes data, and what clients stored is escaped;
+//   - who looks sees what the rules of a user of the server allow, at that moment;
 //   - the work for a request is bounded: no keyspace, schedule or map is walked as
 //     a whole, lists are cut with a note, figures are shared for a second by all
 //     who ask;
@@ -22,6 +24,5 @@
 //     connection;
 //   - nothing happens while no page is viewed.
 //
-// It does not encrypt, and its only password is the default user's: for access
-// from other machines, use a proxy that does more.
+// It does not encrypt: for access from other machines, use a proxy that does.
 package window

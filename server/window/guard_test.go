@@ -18,7 +18,7 @@ func as(user, password string) func(*http.Request) {
 }
 
 // everything is all that the window returns.
-var everything = []string{"/", "/keys", "/clients", "/slowlog", "/schedules", "/schedules?db=0&key=feeds", "/placement",
+var everything = []string{"/", "/keys", "/keys?db=0&match=*&cursor=0", "/key", "/key?db=0&key=k", "/key?db=0&key=l&at=0", "/group", "/clients", "/slowlog", "/schedules", "/schedules?db=0&key=feeds", "/placement",
 	"/placement?db=0&key=shards&change=set&unit=oak&capacity=2", "/metrics", "/style.css", "/refresh.js", "/icon.svg", "/nosuch"}
 
 func TestPasswordOfTheDefaultUserIsAskedFor(t *testing.T) {

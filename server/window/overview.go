@@ -3,8 +3,8 @@ package window
 import (
 	"math"
 	"net/http"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vigildb/vigil/server/internal/door"
 )
@@ -16,14 +16,14 @@ type overviewBody struct {
 	Commands  []commandRow
 	Errors    []commandRow
 	Memory    []fact
-	Journal   []fact
-	Pebble    []fact
-	Levels    []bar
+	Disk      []fact
 	Databases []database
 	MoreDB    int
 	Snapshots []snapshotRow
 	MoreSnaps int
 	SnapNote  string
+	MaySnaps  bool // the visitor may see snapshots, and the slow log
+	MaySlow   bool
 	Slow      []slowRow
 	SlowLen   int64
 	Schedules int
@@ -57,8 +57,16 @@ func (w *Window) overview(_ *http.Request, p *page) error {
 	b.store(f)
 	b.Databases = f.Databases[:min(len(f.Databases), maxDatabases)]
 	b.MoreDB = len(f.Databases) - len(b.Databases)
-	w.overviewSnapshots(b, f)
-	b.Slow = slowRows(f, slowBrief)
+	may, err := p.visitor.may(0, needSlowLog, needBackups)
+	if err != nil {
+		return err
+	}
+	if b.MaySlow = may[0]; b.MaySlow {
+		b.Slow = slowRows(f, slowBrief)
+	}
+	if b.MaySnaps = may[1]; b.MaySnaps {
+		w.overviewSnapshots(b, f)
+	}
 	found := w.discover(f)
 	b.Schedules, b.Maps, b.Searching = len(found.schedules), len(found.maps), searching(found)
 	if !f.Loading() {
@@ -72,43 +80,57 @@ func (w *Window) overview(_ *http.Request, p *page) error {
 	return nil
 }
 
+// hourLength is how many samples an hour has.
+const hourLength = int(time.Hour / door.HistoryStep)
+
+// hour is one figure of each sample of the last hour; none stands for no value.
+func hour(f *figures, of func(door.Sample) float32, none float32) []float64 {
+	values := make([]float64, len(f.History))
+	for i, s := range f.History {
+		if v := of(s); v != none {
+			values[i] = float64(v)
+		} else {
+			values[i] = math.NaN()
+		}
+	}
+	return values
+}
+
+// always is a value that no figure has.
+var always = float32(math.Inf(-1))
+
 // charts draws the last hour.
 func (b *overviewBody) charts(f *figures) {
-	const length = 360
-	hour := func(of func(door.Sample) float32) []float64 {
-		values := make([]float64, len(f.History))
-		for i, s := range f.History {
-			values[i] = float64(of(s))
-		}
-		return values
-	}
-	gaps := func(values []float64, none float64) []float64 {
-		for i, v := range values {
-			if v == none {
-				values[i] = math.NaN()
-			}
-		}
-		return values
-	}
+	times := [][]float64{hour(f, func(s door.Sample) float32 { return s.P50 }, 0), hour(f, func(s door.Sample) float32 { return s.P99 }, 0),
+		hour(f, func(s door.Sample) float32 { return s.P999 }, 0)}
 	b.Large = []chart{
-		draw("Commands a second", hour(func(s door.Sample) float32 { return s.Ops }), length, count),
-		draw("Mean time of a command", gaps(hour(func(s door.Sample) float32 { return s.Micros }), 0), length, micros),
+		draw("Commands a second", hour(f, func(s door.Sample) float32 { return s.Ops }, always), hourLength, count),
+		drawTimes("Time of a command", []string{"p50", "p99", "p99.9"}, times, hourLength),
 	}
-	small := func(title string, values []float64, show func(float64) string) {
-		b.Small = append(b.Small, draw(title, coarse(values, length, sparkPoints), sparkPoints, show))
+	small := func(draw func(string, []float64, int, func(float64) string) chart, title string, values []float64, show func(float64) string) {
+		b.Small = append(b.Small, draw(title, coarse(values, hourLength, sparkPoints), sparkPoints, show))
 	}
-	bytes := func(title string, values []float64, show func(float64) string) {
-		b.Small = append(b.Small, drawSizes(title, coarse(values, length, sparkPoints), sparkPoints, show))
-	}
-	bytes("Keys and values", hour(func(s door.Sample) float32 { return s.Memory }), size)
-	small("Keys", hour(func(s door.Sample) float32 { return s.Keys }), count)
-	small("Clients", hour(func(s door.Sample) float32 { return s.Clients }), count)
-	small("Lookups that hit", gaps(hour(func(s door.Sample) float32 { return s.HitRatio }), -1), percent)
 	perSecond := func(v float64) string { return size(v) + "/s" }
-	bytes("Received", hour(func(s door.Sample) float32 { return s.Input }), perSecond)
-	bytes("Sent", hour(func(s door.Sample) float32 { return s.Output }), perSecond)
+	small(drawSizes, "Keys and values", hour(f, func(s door.Sample) float32 { return s.Memory }, always), size)
+	small(draw, "Keys", hour(f, func(s door.Sample) float32 { return s.Keys }, always), count)
+	small(draw, "Clients", hour(f, func(s door.Sample) float32 { return s.Clients }, always), count)
+	small(draw, "Lookups that hit", hour(f, func(s door.Sample) float32 { return s.HitRatio }, -1), percent)
+	small(drawSizes, "Received", hour(f, func(s door.Sample) float32 { return s.Input }, always), perSecond)
+	small(drawSizes, "Sent", hour(f, func(s door.Sample) float32 { return s.Output }, always), perSecond)
+	small(draw, "Errors a second", hour(f, func(s door.Sample) float32 { return s.Errors }, always), count)
+	small(draw, "Evicted keys a second", hour(f, func(s door.Sample) float32 { return s.Evicted }, always), count)
+	small(draw, "Processor, of a core", hour(f, func(s door.Sample) float32 { return s.Processor }, always), percent)
+	if f.Number("vigil_in_memory") != 1 {
+		small(drawSizes, "Free on the disk", hour(f, func(s door.Sample) float32 { return s.DiskFree }, always), size)
+	}
+	for i := range b.Large {
+		b.Large[i].Times = axis(f.Sampled, time.Hour, 5)
+	}
+	for i := range b.Small {
+		b.Small[i].Times = axis(f.Sampled, time.Hour, 2)
+	}
 	b.Minutes = "the last hour"
-	if n := len(f.History); n < length {
+	if n := len(f.History); n < hourLength {
 		b.Minutes = "the last hour, of which " + span(float64(n)*door.HistoryStep.Seconds()) + " are known"
 	}
 }
@@ -141,32 +163,17 @@ func (b *overviewBody) store(f *figures) {
 		{"Go heap", size(n("allocator_allocated")), plural(n("vigil_gc_cycles"), "collection")},
 		{"At the limit", f.Info["vigil_maxmemory_policy"], count(n("vigil_spilled")) + " spilled, " + count(n("evicted_keys")) + " evicted"},
 	}
-	b.Journal = []fact{
-		{"Newest record", count(n("vigil_lsn")), "LSN " + f.Info["vigil_lsn"]},
+	free := ""
+	if n("disk_total_bytes") > 0 { // not in memory
+		free = size(n("disk_free_bytes")) + " free"
+	}
+	b.Disk = []fact{
+		{"Files", size(n("vigil_disk_bytes")), free},
 		{"Not on the device yet", count(max(0, n("vigil_lsn")-n("vigil_lsn_synced"))), "records"},
 		{"A restart would replay", size(n("aof_current_size")), ""},
-		{"Not handed to Pebble yet", size(n("aof_buffer_length")), ""},
 		{"Keys to be written", count(n("vigil_dirty_keys")), "under their own names"},
 		{"Keys read from disk", count(n("vigil_faults")), "because commands needed them"},
-	}
-	cache := n("vigil_block_cache_hits") + n("vigil_block_cache_misses")
-	b.Pebble = []fact{
-		{"Files", size(n("vigil_disk_bytes")), ""},
-		{"To be compacted", size(n("vigil_compaction_debt_bytes")), plural(n("vigil_compactions"), "compaction") + " so far"},
-		{"Tables a lookup may ask", count(n("vigil_read_amplification")), ""},
-		{"Blocks found in the cache", percent(n("vigil_block_cache_hits") / max(1, cache)), "of " + count(cache)},
-		{"Written", size(n("vigil_wal_bytes") + n("vigil_flushed_bytes") + n("vigil_compacted_bytes")), "log, flushes and compactions"},
-	}
-	top := 1.0
-	for _, l := range f.Levels {
-		top = max(top, l.Bytes)
-	}
-	for _, l := range f.Levels {
-		if l.Tables == 0 {
-			continue
-		}
-		b.Levels = append(b.Levels, bar{Name: "L" + strconv.Itoa(int(l.Number)), Width: width(l.Bytes / top),
-			Value: size(l.Bytes), Note: plural(l.Tables, "table")})
+		{"To be compacted", size(n("vigil_compaction_debt_bytes")), ""},
 	}
 }
 

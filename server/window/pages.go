@@ -2,6 +2,7 @@ package window
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -21,21 +22,52 @@ var files embed.FS
 
 const healthPath = "/healthz"
 
+// Calls that a page is made of. Who may not make them is not shown the page.
+var (
+	needInfo    = call{"INFO", "nothing"}
+	needNames   = call{"SCAN", "0", "COUNT", "1"}
+	needSlowLog = call{"SLOWLOG", "GET", "0"}
+	needClients = call{"CLIENT", "LIST", "ID", "1"}
+	needGroup   = call{"VIGIL.CLUSTER", "STATUS"}
+	needBackups = call{"VIGIL.SNAPSHOT", "LIST"}
+)
+
+// route is a page.
+type route struct {
+	path, title string
+	needs       []call
+	build       func(*http.Request, *page) error
+	tab         string // the path of another page, whose tab is shown for this one, which has none
+}
+
+// routes are the pages in the order of their tabs. Links are relative, for proxies that serve the window under a path.
+func (w *Window) routes() []route {
+	return []route{
+		{"", "Overview", []call{needInfo}, w.overview, ""},
+		{"keys", "Keys", []call{needInfo, needNames}, w.keysPage, ""},
+		{"key", "Key", []call{needInfo}, w.lookPage, "keys"},
+		{"clients", "Clients", []call{needInfo, needClients}, w.clientsPage, ""},
+		{"slowlog", "Slow log", []call{needInfo, needSlowLog}, w.slowPage, ""},
+		{"group", "Group", []call{needInfo}, w.groupPage, ""},
+		{"schedules", "Schedules", []call{needInfo, needNames}, w.schedulesPage, ""},
+		{"placement", "Placement", []call{needInfo, needNames}, w.placementPage, ""},
+	}
+}
+
 // Handler serves all requests to the window, with its access rules. Programs
 // that embed the server can serve it by a server of their own.
 func (w *Window) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", w.metricsHandler())
+	mux.Handle("/metrics", w.admit(w.metricsHandler(), needInfo))
 	mux.HandleFunc(healthPath, w.answerHealth)
-	for path, build := range map[string]func(*http.Request, *page) error{
-		"/{$}": w.overview, "/keys": w.keysPage, "/clients": w.clientsPage, "/slowlog": w.slowPage,
-		"/schedules": w.schedulesPage, "/placement": w.placementPage,
-	} {
-		name := strings.Trim(path, "/{$}")
-		if name == "" {
-			name = "overview"
+	mux.HandleFunc("/login", w.login)
+	mux.Handle("/", w.admit(http.HandlerFunc(http.NotFound)))
+	for _, r := range w.routes() {
+		path := "/" + r.path
+		if r.path == "" {
+			path = "/{$}"
 		}
-		mux.HandleFunc(path, w.show(name, pageTemplate(name), build))
+		mux.Handle(path, w.admit(w.show(r), r.needs...))
 	}
 	for path, kind := range map[string]string{"/style.css": "text/css; charset=utf-8", "/refresh.js": "text/javascript; charset=utf-8",
 		"/icon.svg": "image/svg+xml"} {
@@ -43,11 +75,11 @@ func (w *Window) Handler() http.Handler {
 		if err != nil {
 			panic(err) // it is not embedded: a bug
 		}
-		mux.HandleFunc(path, func(rw http.ResponseWriter, r *http.Request) {
+		mux.Handle(path, w.admit(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			rw.Header().Set("Content-Type", kind)
 			rw.Header().Set("Cache-Control", "max-age=300")
 			http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(content))
-		})
+		})))
 	}
 	return w.guard(mux)
 }
@@ -102,7 +134,9 @@ type page struct {
 	Health      string
 	Notes       []string
 	Body        any
+	User        string // who looks, if that is not the default user
 	figures     *figures
+	visitor     *visitor
 	status      int
 	Tabs        []tab
 }
@@ -112,11 +146,12 @@ type tab struct {
 	Here        bool
 }
 
-func tabs(here string) []tab {
-	// Links are relative, for proxies that serve the window under a path.
-	all := []tab{{"./", "Overview", here == "overview"}, {"keys", "Keys", here == "keys"}, {"clients", "Clients", here == "clients"},
-		{"slowlog", "Slow log", here == "slowlog"}, {"schedules", "Schedules", here == "schedules"},
-		{"placement", "Placement", here == "placement"}}
+func (w *Window) tabs(here route) (all []tab) {
+	for _, r := range w.routes() {
+		if r.tab == "" {
+			all = append(all, tab{cmp.Or(r.path, "./"), r.title, r.path == cmp.Or(here.tab, here.path)})
+		}
+	}
 	return all
 }
 
@@ -133,19 +168,24 @@ func pageTemplate(page string) *template.Template {
 
 // show renders the whole page before it replies, so that a template that fails
 // halfway is a clean error, and a slow reader holds nothing but the bytes.
-func (w *Window) show(name string, t *template.Template, build func(*http.Request, *page) error) http.HandlerFunc {
+func (w *Window) show(of route) http.HandlerFunc {
+	name := cmp.Or(of.path, "overview")
+	t := pageTemplate(name)
 	return func(rw http.ResponseWriter, r *http.Request) {
-		p := &page{Name: name, Tabs: tabs(name), status: http.StatusOK, At: w.now().Format("15:04:05")}
-		for _, t := range p.Tabs {
-			if t.Here {
-				p.Title = t.Title
-			}
+		p := &page{Name: name, Title: of.title, Tabs: w.tabs(of), status: http.StatusOK, At: w.now().Format("15:04:05"), visitor: visitorOf(r)}
+		if p.visitor.user != defaultUser {
+			p.User = printable(p.visitor.user, maxName)
 		}
 		err := w.head(p)
 		if err == nil {
-			err = build(r, p)
+			err = of.build(r, p)
 		}
-		if err != nil {
+		var refused refusal
+		switch {
+		case errors.As(err, &refused):
+			p.status, p.Body = http.StatusForbidden, nil
+			p.note("This is not for you to see: %v.", refused)
+		case err != nil:
 			p.status, p.Body = http.StatusServiceUnavailable, nil
 			p.note("The server did not answer: %v.", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 func TestOverviewShowsTheServer(t *testing.T) {
 	r := busyRig(t)
 	page := r.get("/")
-	wants(t, "overview", page, "takes reads and writes", "in memory only", "Commands a second", "Mean time of a command",
+	wants(t, "overview", page, "takes reads and writes", "in memory only", "Commands a second", "Time of a command",
 		"sched.next", "<td>db0</td>", "1 schedule<", "1 placement map<", "The server is in memory only.", "of 100 MiB", "strings", "<svg")
 }
 
@@ -45,6 +46,35 @@ func TestSchedulePageShowsRatesCostAndWhatComes(t *testing.T) {
 		r.must("SCHED.CREATE empty SEED 1")
 		return r.get("/schedules?key=empty")
 	}(), "Without nodes it costs nothing.", "There are no nodes.")
+}
+
+func TestSchedulePageFiltersAndShowsLeases(t *testing.T) {
+	r := newRig(t)
+	r.must("SCHED.CREATE feeds SEED 1 LEASE 600000")
+	r.must("SCHED.CREATE news SEED 1")
+	r.many(300, func(i int) call { return call{"SCHED.ADD", "feeds", fmt.Sprintf("site-%03d", i), "RATE", "0.00012345"} })
+	r.must("SCHED.ADD feeds [odd*] RATE 5")
+	r.must("SCHED.NEXT feeds COUNT 3")
+	page := r.get("/schedules?name=FEE")
+	wants(t, "names of schedules", page, `key=feeds`, `value="FEE"`)
+	if strings.Contains(page, "key=news") {
+		t.Error("a schedule of another name is listed")
+	}
+	wants(t, "no such name", r.get("/schedules?name=nosuch"), "None of the schedules has such a name.")
+	page = r.get("/schedules?key=feeds&node=site-04")
+	wants(t, "names of nodes", page, "<td>site-041</td>", "of 10 that match", "0.000123")
+	_, rates, _ := strings.Cut(page, "<h2>Estimated rates</h2>")
+	if strings.Contains(rates, "<td>site-051</td>") {
+		t.Error("a node of another name is listed")
+	}
+	wants(t, "a name with stars", r.get("/schedules?key=feeds&node=[odd*"), "<td>[odd*]</td>", "of 1 that match")
+	wants(t, "no such node", r.get("/schedules?key=feeds&node=nosuch"), "No node has such a name.")
+	page = r.get("/schedules?key=feeds")
+	_, leased, _ := strings.Cut(page, "<h2>Leased</h2>")
+	leased, _, _ = strings.Cut(leased, "</section>")
+	if n := strings.Count(leased, "<tr><td>"); n != 3 || !strings.Contains(leased, "10 min") {
+		t.Errorf("%d leased nodes, want 3: %s", n, leased)
+	}
 }
 
 func TestPlacementPageDrawsAChange(t *testing.T) {
@@ -175,8 +205,8 @@ func TestALookDoesABoundedAmountOfWork(t *testing.T) {
 		r.later(10 * time.Millisecond)
 		r.ask(request("/metrics"))
 	}
-	if n := r.calls("info"); n > 30 {
-		t.Errorf("INFO was called %v times", n)
+	if n := r.calls("slowlog|len"); n > 30 { // which is asked for with INFO, and by nobody else
+		t.Errorf("the figures were asked for %v times", n)
 	}
 }
 
@@ -267,9 +297,10 @@ func TestClientsAndSlowLogAreCut(t *testing.T) {
 	}
 	page := r.get("/slowlog")
 	wants(t, "slow log", page, "Every command is logged", fmt.Sprintf("The newest %d of ", report.SlowShown))
-	if n := strings.Count(page, "<code>"); n != report.SlowShown {
-		t.Errorf("%d entries are shown, want %d", n, report.SlowShown)
+	if _, list, _ := strings.Cut(page, "One by one"); strings.Count(list, "<code>") != report.SlowShown {
+		t.Errorf("%d entries are shown, want %d", strings.Count(list, "<code>"), report.SlowShown)
 	}
+	wants(t, "shapes", page, "<code>SET * *</code>")
 	for range 70 {
 		nc, err := r.srv.Dial()
 		if err != nil {
@@ -285,18 +316,33 @@ func TestClientsAndSlowLogAreCut(t *testing.T) {
 
 func TestChartsDrawTheHistory(t *testing.T) {
 	b := &overviewBody{}
-	f := &figures{}
+	f := &figures{Sampled: time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)}
 	for i := range 360 {
-		f.History = append(f.History, door.Sample{Ops: float32(i), Micros: 5, HitRatio: -1, Memory: 1 << 20})
+		f.History = append(f.History, door.Sample{Ops: float32(i), P50: 5, P99: 50, P999: 2000, HitRatio: -1, Memory: 1 << 20, Errors: 2, Processor: 0.25, DiskFree: 1 << 30})
 	}
 	b.charts(f)
-	if c := b.Large[0]; c.Top != "400" || c.Half != "200" || c.Now != "359" || !strings.HasPrefix(c.Line, "M0 120L1.7 119.7") {
+	if c := b.Large[0]; c.Top != "400" || c.Half != "200" || c.Now != "359" || !strings.HasPrefix(c.Lines[0].Path, "M0 120L1.7 119.7") {
 		t.Errorf("commands a second: %+v", c)
+	}
+	if c := b.Large[0]; !slices.Equal(c.Times, []string{"14:09", "14:24", "14:39", "14:54", "15:09"}) {
+		t.Errorf("the axis has %v", c.Times)
+	}
+	if c := b.Large[1]; c.Top != "10 ms" || c.Bottom != "1 µs" || c.Lines[0].Now != "5 µs" || c.Lines[1].Now != "50 µs" || c.Lines[2].Now != "2 ms" {
+		t.Errorf("times of commands: %+v", c)
+	}
+	now := map[string]string{}
+	for _, c := range b.Small {
+		now[c.Title] = c.Now
+	}
+	for title, want := range map[string]string{"Errors a second": "2", "Processor, of a core": "25 %", "Free on the disk": "1 GiB", "Evicted keys a second": "0"} {
+		if now[title] != want {
+			t.Errorf("%s: got %q, want %q", title, now[title], want)
+		}
 	}
 	if c := b.Small[3]; !c.Empty {
 		t.Errorf("no lookups make a line: %+v", c)
 	}
-	if c := b.Small[0]; strings.Count(c.Line, "L") != sparkPoints-1 {
-		t.Errorf("a small chart has %d points, want %d", strings.Count(c.Line, "L")+1, sparkPoints)
+	if c := b.Small[0]; strings.Count(c.Lines[0].Path, "L") != sparkPoints-1 {
+		t.Errorf("a small chart has %d points, want %d", strings.Count(c.Lines[0].Path, "L")+1, sparkPoints)
 	}
 }

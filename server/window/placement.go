@@ -63,11 +63,15 @@ type unit struct {
 func (w *Window) placementPage(r *http.Request, p *page) error {
 	found := w.discover(p.figures)
 	b := &placementBody{keyList: keyList{Searching: searching(found)}}
-	asked, ok := b.fill(r, "placement", "strategy", w.describeKeys("PLACE.INFO", found.maps, maxListed), func(v keyFigures) []string {
+	asked, ok := b.fill(r, "placement", "strategy", w.describeKeys("PLACE.INFO", p.visitor.visible(found.maps, "PLACE.INFO"), maxListed), func(v keyFigures) []string {
 		return []string{count(v.number("units")), count(v.number("copies")), count(v.number("domains")), size(v.number("bytes"))}
 	})
 	p.Body = b
 	if !ok {
+		return nil
+	}
+	if !p.visitor.mayAll(asked.DB, call{"PLACE.INFO", asked.Key}, call{"PLACE.UNITS", asked.Key}, call{"PLACE.PREVIEW", asked.Key, "DEL", ""}) {
+		b.Missing = notAllowed
 		return nil
 	}
 	q := r.URL.Query()

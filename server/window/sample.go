@@ -23,6 +23,9 @@ const (
 	sampleBytes = 1 << 20
 	// sampleSizes is of how many keys the memory is asked.
 	sampleSizes = 300
+	// maxCounted is up to how many keys values are counted by type, each of which is looked at for that: a tenth of a second
+	// for a million.
+	maxCounted = 2_000_000
 	// maxPrefixes is how many prefixes are shown.
 	maxPrefixes = 12
 )
@@ -35,6 +38,7 @@ type sample struct {
 	Looked   int // keys
 	Whole    bool
 	Sized    bool // memory was asked for: no keys are on disk only
+	Counted  bool // the types are those of all keys
 	Types    []group
 	Prefixes []group
 	More     int // prefixes that are not shown
@@ -90,8 +94,88 @@ func (w *Window) sampled(f *figures) (*sample, error) {
 			sizes = w.sizes(keys)
 		}
 		s.group(keys, sizes)
+		if s.Sized && !s.Whole && f.Keys() <= maxCounted {
+			if err := w.count(s, f); err != nil {
+				return nil, err
+			}
+		}
 		return s, nil
 	})
+}
+
+// countedNames are the types that INFO keysizes counts, by what it calls their sizes.
+var countedNames = map[string]string{"strings_sizes": "string", "lists_items": "list", "sets_items": "set", "zsets_items": "zset", "hashes_items": "hash"}
+
+// count has the types of all keys in the place of those of the sample, whose mean memory stays. What INFO keysizes does not count are
+// keys of other types, which keep their shares among each other.
+func (w *Window) count(s *sample, f *figures) error {
+	found, err := w.counts.get(struct{}{}, w.now(), func() (map[string]float64, error) {
+		answers, err := w.observer.Ask(answerTime, 0, call{"INFO", "keysizes"})
+		if err != nil {
+			return nil, err
+		}
+		return readCounts(answers[0].String()), answers[0].Err()
+	})
+	if err != nil {
+		return err
+	}
+	rest, sampled := f.Keys(), 0.0
+	for _, n := range found.value {
+		rest -= n
+	}
+	rest = max(0, rest)
+	names := map[string]string{} // of the types, by their plurals
+	for _, t := range types.All() {
+		names[t.Plural] = t.Name
+	}
+	all := map[string]*group{}
+	for i := range s.Types {
+		g := &s.Types[i]
+		all[names[g.Name]] = g
+		if _, counted := found.value[names[g.Name]]; !counted {
+			sampled += g.Keys
+		}
+	}
+	var list []group
+	for _, t := range types.All() {
+		g := all[t.Name]
+		n, counted := found.value[t.Name]
+		switch {
+		case counted && g == nil:
+			g = &group{Name: t.Plural}
+		case g == nil:
+			continue
+		case !counted:
+			n = rest * g.Keys / max(1, sampled)
+		}
+		if g.Keys > 0 {
+			g.Bytes *= n / g.Keys
+		}
+		g.Keys, g.Share = math.Round(n), n/max(1, f.Keys())
+		if g.Keys > 0 {
+			list = append(list, *g)
+		}
+	}
+	s.Types, s.Counted = list, true
+	return nil
+}
+
+// readCounts adds up the lines of INFO keysizes, such as db0_distrib_lists_items:1=3,2K=1, by type.
+func readCounts(text string) map[string]float64 {
+	all := map[string]float64{}
+	for line := range strings.Lines(text) {
+		field, sizes, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		_, what, distrib := strings.Cut(field, "_distrib_")
+		name, known := countedNames[what]
+		if !ok || !distrib || !known {
+			continue
+		}
+		for pair := range strings.SplitSeq(sizes, ",") {
+			_, n, _ := strings.Cut(pair, "=")
+			all[name] += report.Number(n)
+		}
+	}
+	return all
 }
 
 // draw takes the first keys of a database. Each type is requested separately,

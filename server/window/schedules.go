@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/vigildb/vigil/server/internal/report"
@@ -18,6 +19,9 @@ const (
 	// comingShown is how many of the next nodes are shown, rateNodes of how many
 	// nodes the rates are asked, and ratesShown how many of these are shown.
 	comingShown, rateNodes, ratesShown = 12, 200, 24
+	// leasedLooked is of how many nodes it is asked whether they are leased, and searched how many names of nodes are
+	// compared with a filter.
+	leasedLooked, searched = 10_000, 10_000
 	// costPatience is how long a page waits for the first cost.
 	costPatience = 250 * time.Millisecond
 )
@@ -26,12 +30,21 @@ type schedulesBody struct {
 	keyList
 	Missing string // why the asked one cannot be shown
 	Chosen  *scheduleBody
+	Node    string // what names of nodes are to contain
+}
+
+// scheduleQuestion is which schedule is described, and of which nodes.
+type scheduleQuestion struct {
+	keyRef
+	node string // what their names contain; "" for all
 }
 
 // keyList is what a page of schedules or of maps begins with.
 type keyList struct {
 	Rows      []keyRow
 	Searching string
+	Name      string // what names of those in the list contain; "" for all
+	Found     bool   // there are some, whatever their names
 	Asked     keyRef // zero if none was
 	Age       string // of the details of the one that is shown
 }
@@ -48,6 +61,8 @@ type scheduleBody struct {
 	Name    string
 	Facts   []fact
 	Coming  []nodeRow
+	Leased  []leaseRow
+	Leases  string // of how many nodes these are
 	Rates   []bar
 	RateOf  string // what the rates are of
 	Cost    *cost
@@ -59,6 +74,9 @@ type scheduleBody struct {
 
 type nodeRow struct{ Name, Age, Index, Estimate, Probes, Items string }
 
+// leaseRow is a node that is out.
+type leaseRow struct{ Name, Left, Age string }
+
 // keyLink is the address of a page about a key.
 func keyLink(path string, k keyRef) string {
 	return path + "?" + url.Values{"db": {strconv.Itoa(k.DB)}, "key": {k.Key}}.Encode()
@@ -68,29 +86,44 @@ func keyLink(path string, k keyRef) string {
 // It returns the one to show: that which r asks for, or the only one.
 func (l *keyList) fill(r *http.Request, path, policy string, list []keyFigures, cells func(keyFigures) []string) (shown keyRef, ok bool) {
 	shown, ok = askedKey(r)
-	l.Asked = shown
+	l.Asked, l.Name, l.Found = shown, r.URL.Query().Get("name"), len(list) > 0
 	for _, v := range list {
+		if !strings.Contains(strings.ToLower(v.Key), strings.ToLower(l.Name)) {
+			continue
+		}
 		l.Rows = append(l.Rows, keyRow{Link: keyLink(path, v.keyRef), Name: name(v.Key), DB: v.DB, Policy: v.text(policy),
 			Cells: cells(v), Here: v.keyRef == shown})
 	}
 	if !ok && len(list) == 1 {
 		shown, ok = list[0].keyRef, true
-		l.Rows[0].Here = true
+		if len(l.Rows) > 0 {
+			l.Rows[0].Here = true
+		}
 	}
 	return shown, ok
 }
 
+// callsOfSchedule are those that its description is made of.
+func callsOfSchedule(key string) []call {
+	return []call{{"SCHED.INFO", key}, {"SCHED.PEEK", key}, {"SCHED.NODES", key, "0"}, {"SCHED.NODE", key, ""}, {"SCHED.COST", key}}
+}
+
 func (w *Window) schedulesPage(r *http.Request, p *page) error {
 	found := w.discover(p.figures)
-	b := &schedulesBody{keyList: keyList{Searching: searching(found)}}
-	asked, ok := b.fill(r, "schedules", "policy", w.describeKeys("SCHED.INFO", found.schedules, maxListed), func(v keyFigures) []string {
+	b := &schedulesBody{keyList: keyList{Searching: searching(found)}, Node: r.URL.Query().Get("node")}
+	keys := p.visitor.visible(found.schedules, "SCHED.INFO")
+	asked, ok := b.fill(r, "schedules", "policy", w.describeKeys("SCHED.INFO", keys, maxListed), func(v keyFigures) []string {
 		return []string{count(v.number("nodes")), count(v.number("leased")), count(v.number("handed-out")), count(v.number("observed"))}
 	})
 	p.Body = b
 	if !ok {
 		return nil
 	}
-	one, err := w.schedules.get(asked, w.now(), func() (*scheduleBody, error) { return w.schedule(asked) })
+	if !p.visitor.mayAll(asked.DB, callsOfSchedule(asked.Key)...) {
+		b.Missing = notAllowed
+		return nil
+	}
+	one, err := w.schedules.get(scheduleQuestion{asked, b.Node}, w.now(), func() (*scheduleBody, error) { return w.schedule(asked, b.Node) })
 	if errors.Is(err, report.ErrBusy) || errors.Is(err, errClosed) {
 		return err
 	}
@@ -105,11 +138,43 @@ func (w *Window) schedulesPage(r *http.Request, p *page) error {
 	return nil
 }
 
-// schedule describes one, without a walk over its nodes.
-func (w *Window) schedule(k keyRef) (*scheduleBody, error) {
+// notAllowed is shown in the place of a key that the visitor may not read.
+const notAllowed = "The rules of your user do not allow you to see this key."
+
+// leases reads the nodes that are out, those whose leases end first in front.
+func (b *scheduleBody) leases(list []answer, v keyFigures) {
+	type lease struct {
+		leaseRow
+		left float64
+	}
+	var all []lease
+	for _, e := range list {
+		if parts := e.List(); len(parts) == 3 {
+			left := report.Number(parts[1].String())
+			all = append(all, lease{leaseRow{name(parts[0].String()), micros(left * 1000), count(report.Number(parts[2].String()))}, left})
+		}
+	}
+	slices.SortFunc(all, func(a, b lease) int { return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.Name, b.Name)) })
+	for _, l := range all[:min(len(all), ratesShown)] {
+		b.Leased = append(b.Leased, l.leaseRow)
+	}
+	switch n := v.number("leased"); {
+	case n > float64(len(b.Leased)) && len(b.Leased) > 0:
+		b.Leases = strconv.Itoa(len(b.Leased)) + " of " + count(n) + ": those whose leases end first."
+	case n > 0 && len(all) == 0:
+		b.Leases = count(n) + " nodes are leased, none of them among the first " + count(leasedLooked) + "."
+	}
+}
+
+// schedule describes one, without a walk over all its nodes.
+func (w *Window) schedule(k keyRef, node string) (*scheduleBody, error) {
+	list := call{"SCHED.NODES", k.Key, "0", "COUNT", strconv.Itoa(rateNodes)}
+	if node != "" {
+		list = call{"SCHED.NODES", k.Key, "0", "COUNT", strconv.Itoa(searched), "MATCH", "*" + escapeGlob(node) + "*"}
+	}
 	answers, err := w.observer.Ask(answerTime, k.DB, call{"SCHED.INFO", k.Key},
-		call{"SCHED.PEEK", k.Key, "COUNT", strconv.Itoa(comingShown), "WITHSTATS"},
-		call{"SCHED.NODES", k.Key, "0", "COUNT", strconv.Itoa(rateNodes)})
+		call{"SCHED.PEEK", k.Key, "COUNT", strconv.Itoa(comingShown), "WITHSTATS"}, list,
+		call{"SCHED.NODES", k.Key, "0", "COUNT", strconv.Itoa(leasedLooked), "LEASED", "WITH", "lease-ms", "age"})
 	if err != nil {
 		return nil, err
 	}
@@ -127,14 +192,30 @@ func (w *Window) schedule(k keyRef) (*scheduleBody, error) {
 			some = append(some, e.String())
 		}
 	}
+	if parts := answers[3].List(); len(parts) == 2 {
+		b.leases(parts[1].List(), v)
+	}
+	matched := len(some)
+	some = some[:min(len(some), rateNodes)]
 	nodes, err := w.nodes(k, append(slices.Clone(coming), some...))
 	if err != nil {
 		return nil, err
 	}
 	b.coming(answers[1].List(), nodes)
 	b.rates(some, nodes, v)
+	if node != "" {
+		b.RateOf = "the " + plural(float64(len(b.Rates)), "node") + " with the highest rates of " + count(float64(matched)) + " that match"
+		if v.number("nodes") > searched {
+			b.RateOf += ", out of the first " + count(searched)
+		}
+	}
 	b.nodes = v.number("nodes")
 	return b, nil
+}
+
+// escapeGlob makes a pattern that only a text itself matches.
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(s)
 }
 
 func scheduleFacts(v keyFigures) []fact {
@@ -263,7 +344,8 @@ func (b *scheduleBody) costs(costs []cost, now time.Time) {
 	if last.Rewards {
 		title = "Reward a step, and the most that is possible"
 	}
-	b.Chart = drawPair(title, values, bounds, digits)
+	b.Chart = drawPair(title, [2]string{last.Policy, "the bound"}, values, bounds, digits)
+	b.Chart.Times = []string{costs[0].At.Format("15:04:05"), last.At.Format("15:04:05")}
 }
 
 func verdict(c cost) string {

@@ -49,7 +49,7 @@ func count(v float64) string {
 	case a < 1000 && v == math.Trunc(v):
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case a < 10:
-		return trim(v, 2)
+		return digits(v)
 	case a < 1000:
 		return trim(v, 1)
 	}
@@ -61,15 +61,19 @@ func count(v float64) string {
 	return ""
 }
 
-// digits shows three of them.
+// digits shows three of them that count.
 func digits(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 100:
 		return trim(v, 0)
 	case a >= 10:
 		return trim(v, 1)
+	case a >= 1 || a == 0:
+		return trim(v, 2)
+	case a < 1e-4:
+		return strconv.FormatFloat(v, 'e', 2, 64)
 	}
-	return trim(v, 2)
+	return trim(v, 2-int(math.Floor(math.Log10(math.Abs(v)))))
 }
 
 func trim(v float64, places int) string {

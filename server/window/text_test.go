@@ -10,7 +10,7 @@ import (
 func TestFiguresAreShortForPeople(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{count(0), "0"}, {count(7), "7"}, {count(999), "999"}, {count(1000), "1k"}, {count(1234), "1.23k"}, {count(999_499), "999k"},
-		{count(999_999), "1M"}, {count(12_345_678), "12.3M"}, {count(1.5), "1.5"}, {count(0.061), "0.06"}, {count(1e18), "1000000T"},
+		{count(999_999), "1M"}, {count(12_345_678), "12.3M"}, {count(1.5), "1.5"}, {count(0.061), "0.061"}, {count(0.000123), "0.000123"}, {count(1.2e-7), "1.20e-07"}, {digits(0.00456), "0.00456"}, {digits(0.5), "0.5"}, {digits(0), "0"}, {count(1e18), "1000000T"},
 		{size(0), "0 B"}, {size(1023), "1023 B"}, {size(1024), "1 KiB"}, {size(1 << 30), "1 GiB"}, {size(1<<30 - 1), "1 GiB"},
 		{micros(0.5), "0.5 µs"}, {micros(999), "999 µs"}, {micros(1500), "1.5 ms"}, {micros(2e6), "2 s"},
 		{span(119), "119 s"}, {span(7200), "2 h"}, {span(600), "10 min"}, {span(86400 * 3), "3 days"},
@@ -71,10 +71,10 @@ func TestPathsBreakAtGaps(t *testing.T) {
 	if want := "M0 120L120 0L120 120L0 120ZM360 60L360 120L360 120ZM600 0L600 120L600 120Z"; area != want {
 		t.Errorf("area: got %s, want %s", area, want)
 	}
-	if c := draw("x", []float64{nan, nan}, 5, count); !c.Empty || strings.Contains(c.Line+c.Area, "NaN") {
+	if c := draw("x", []float64{nan, nan}, 5, count); !c.Empty || len(c.Lines) > 0 || c.Area != "" {
 		t.Errorf("nothing but gaps: %+v", c)
 	}
-	if c := draw("x", []float64{math.Inf(1)}, 5, count); strings.Contains(c.Line, "NaN") {
+	if c := draw("x", []float64{math.Inf(1)}, 5, count); !c.Empty {
 		t.Errorf("an infinity: %+v", c)
 	}
 }
@@ -83,5 +83,22 @@ func TestMeansOfNeighboursKeepTheNewest(t *testing.T) {
 	got := coarse([]float64{1, 2, 3, 4, 5, 6, 7}, 12, 4)
 	if len(got) != 3 || got[0] != 1 || got[1] != 3 || got[2] != 6 {
 		t.Errorf("got %v, want [1 3 6]", got)
+	}
+}
+
+func TestTimesHaveAScaleOfPowersOfTen(t *testing.T) {
+	nan := math.NaN()
+	c := drawTimes("x", []string{"p50", "p99"}, [][]float64{{10, nan}, {nan, 1000}}, 2)
+	if c.Top != "1 ms" || c.Half != "100 µs" || c.Bottom != "10 µs" || c.Lines[0].Now != "–" || c.Lines[1].Now != "1 ms" {
+		t.Errorf("got %+v", c)
+	}
+	if c.Lines[0].Path != "M0 120h0" || c.Lines[1].Path != "M600 0h0" {
+		t.Errorf("paths: %+v", c.Lines)
+	}
+	if c := drawTimes("x", []string{"p50"}, [][]float64{{nan}}, 1); !c.Empty {
+		t.Errorf("nothing but gaps: %+v", c)
+	}
+	if c := drawTimes("x", []string{"p50"}, [][]float64{{10}}, 1); c.Top != "100 µs" || strings.Contains(c.Lines[0].Path, "NaN") {
+		t.Errorf("a single value: %+v", c)
 	}
 }

@@ -35,9 +35,12 @@ type Window struct {
 	observer  *observer // of source
 	sample    report.Cached[*sample]
 	discovery discovery
+	survey    survey
+	slow      report.Cached[[]report.SlowEntry]
+	counts    *rested[struct{}, map[string]float64] // of keys by type
 	appraiser *appraiser
 	keys      *rested[keyQuestion, []keyFigures]
-	schedules *rested[keyRef, *scheduleBody]
+	schedules *rested[scheduleQuestion, *scheduleBody]
 	maps      *rested[mapQuestion, *mapBody]
 
 	mu      sync.Mutex
@@ -76,7 +79,8 @@ func newWindow(srv *server.Server, config *conf.Config, log *slog.Logger) *Windo
 	w := &Window{srv: srv, inside: door.Of(srv), config: config, log: log, now: time.Now, slots: make(chan struct{}, maxConns)}
 	w.source = report.NewSource(srv, clientName, func() time.Time { return w.now() })
 	w.observer, w.appraiser, w.sample.TTL = w.source.Observer, newAppraiser(w.source.Observe()), sampleAge
-	w.keys, w.schedules, w.maps = newRested[keyQuestion, []keyFigures](), newRested[keyRef, *scheduleBody](), newRested[mapQuestion, *mapBody]()
+	w.slow.TTL, w.counts = slowAge, newRested[struct{}, map[string]float64]()
+	w.keys, w.schedules, w.maps = newRested[keyQuestion, []keyFigures](), newRested[scheduleQuestion, *scheduleBody](), newRested[mapQuestion, *mapBody]()
 	w.http = w.newServer()
 	return w
 }

@@ -32,7 +32,17 @@ type Options struct {
 // Server is what vigil itself asks of a server.
 type Server interface {
 	View
+	Visitors
 	Standing
+}
+
+// Visitors is how people look at a server, each at what a user may see.
+type Visitors interface {
+	// Open reports whether clients are the default user without a password.
+	Open() bool
+	// DialVisitor is DialObserver for a client that is the default user, and becomes another one by AUTH: it makes
+	// what its user may make, and is refused what writes.
+	DialVisitor(name string) (net.Conn, error)
 }
 
 // View is what those need who show a server.
@@ -98,12 +108,19 @@ const HistoryStep = 10 * time.Second
 
 // Sample is what happened in one HistoryStep, and what there was at its end.
 type Sample struct {
-	Ops      float32 // commands a second
-	Micros   float32 // mean time that a command took; 0 if there was none
-	Input    float32 // bytes a second from clients
-	Output   float32 // bytes a second to clients
-	HitRatio float32 // of lookups of keys, 0 to 1; -1 if there was none
-	Memory   float32 // bytes of keys and values
-	Keys     float32
-	Clients  float32
+	Ops    float32 // commands a second
+	Micros float32 // mean time that a command took; 0 if there was none
+	// P50, P99 and P999 are the times in us within which so many of a hundred, or of a thousand, commands ended; 0 if
+	// none was measured, as with latency-tracking no.
+	P50, P99, P999 float32
+	Input          float32 // bytes a second from clients
+	Output         float32 // bytes a second to clients
+	HitRatio       float32 // of lookups of keys, 0 to 1; -1 if there was none
+	Errors         float32 // error replies a second
+	Evicted        float32 // keys a second
+	Processor      float32 // of a core: 1 is a whole one
+	Memory         float32 // bytes of keys and values
+	Keys           float32
+	Clients        float32
+	DiskFree       float32 // bytes; 0 in memory
 }

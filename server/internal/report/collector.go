@@ -48,6 +48,7 @@ var (
 	descDuration   = describe("redis_commands_duration_seconds_total", "Total time that a command took.", "cmd")
 	descRejected   = describe("redis_commands_rejected_calls_total", "Calls of a command that did not run.", "cmd")
 	descFailed     = describe("redis_commands_failed_calls_total", "Calls of a command that ended with an error.", "cmd")
+	descTimes      = describe("redis_latency_percentiles_usec", "Microseconds within which so many per cent of the calls of a command ended.", "cmd")
 	descErrors     = describe("redis_errors_total", "Error replies by first word.", "err")
 	descKeys       = describe("redis_db_keys", "Keys of a database.", "db")
 	descExpiring   = describe("redis_db_keys_expiring", "Keys of a Database with an expiry.", "db")
@@ -70,7 +71,7 @@ var (
 	descNewest     = describe("vigil_snapshot_newest_timestamp_seconds", "When the newest Snapshot was made; 0 without one.")
 	descOldest     = describe("vigil_snapshot_oldest_timestamp_seconds", "When the oldest Snapshot was made; 0 without one.")
 	allWithLabels  = []*prometheus.Desc{descUp, descScrape, descError, descStart, descInstance, descCalls, descDuration, descRejected,
-		descFailed, descErrors, descKeys, descExpiring, descTTL, descSlowLen, descSlowID, descSlowLast, descMaxClients, descMaxMemory,
+		descFailed, descTimes, descErrors, descKeys, descExpiring, descTTL, descSlowLen, descSlowID, descSlowLast, descMaxClients, descMaxMemory,
 		descIOThreads, descOutput, descOvercome, descVigil, descHealthy, descLeader, descLevelCount, descLevelBytes, descSnapshots, descNewest,
 		descOldest}
 )
@@ -80,7 +81,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, m := range c.info {
 		ch <- m.desc
 	}
-	for _, d := range allWithLabels {
+	for _, d := range append(groupDescs(), allWithLabels...) {
 		ch <- d
 	}
 }
@@ -126,7 +127,11 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s.commands(f)
 	s.keyspace(f, set.Databases)
 	s.slowLog(f)
+	s.replication(f)
 	c.store(s, f)
+	if g, err := c.source.Group(); err == nil {
+		s.group(g)
+	}
 	s.put(descScrape, time.Since(began).Seconds())
 }
 
@@ -164,6 +169,9 @@ func (s sink) commands(f *Figures) {
 		s.add(descDuration, n.Micros/1e6, n.Name)
 		s.add(descRejected, n.Rejected, n.Name)
 		s.add(descFailed, n.Failed, n.Name)
+		if n.Percentiles != nil {
+			s <- prometheus.MustNewConstSummary(descTimes, uint64(n.Calls), n.Micros, n.Percentiles, n.Name)
+		}
 	}
 	for word, n := range f.Errors {
 		s.add(descErrors, n, word)

@@ -26,6 +26,7 @@ type Figures struct {
 	Errors    map[string]float64
 	Databases []Database
 	Levels    []Level
+	Replicas  []map[string]string // the fields of each, as INFO has them
 	SlowLen   int64
 	Slow      []SlowEntry // the newest first
 	History   []door.Sample
@@ -36,6 +37,7 @@ type Figures struct {
 type Command struct {
 	Name                            string
 	Calls, Micros, Rejected, Failed float64
+	Percentiles                     map[float64]float64 // of the times in us, by the percentage; nil: not measured
 }
 
 // Database is what is known of a database that has keys.
@@ -90,6 +92,7 @@ func (s *Source) Current() (*Figures, error) {
 // readInfo takes INFO apart.
 func (f *Figures) readInfo(text string) {
 	f.Info, f.Errors = map[string]string{}, map[string]float64{}
+	percentiles := map[string]map[float64]float64{}
 	for line := range strings.Lines(text) {
 		name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
 		if !ok {
@@ -105,6 +108,10 @@ func (f *Figures) readInfo(text string) {
 		case strings.HasPrefix(name, "vigil_level_"):
 			v := parts(value)
 			f.Levels = append(f.Levels, Level{Number(strings.TrimPrefix(name, "vigil_level_")), v["tables"], v["bytes"]})
+		case strings.HasPrefix(name, percentilesPrefix):
+			percentiles[strings.TrimPrefix(name, percentilesPrefix)] = readPercentiles(value)
+		case strings.HasPrefix(name, "slave") && strings.HasPrefix(value, "ip="):
+			f.Replicas = append(f.Replicas, fields(value))
 		case strings.HasPrefix(value, "keys="):
 			n, err := strconv.Atoi(strings.TrimPrefix(name, "db"))
 			if err == nil {
@@ -115,15 +122,39 @@ func (f *Figures) readInfo(text string) {
 			f.Info[name] = value
 		}
 	}
+	for i := range f.Commands {
+		f.Commands[i].Percentiles = percentiles[f.Commands[i].Name]
+	}
 	sort.SliceStable(f.Commands, func(i, j int) bool { return f.Commands[i].Micros > f.Commands[j].Micros })
+}
+
+// percentilesPrefix begins a field of INFO latencystats, and the name of a command ends it.
+const percentilesPrefix = "latency_percentiles_usec_"
+
+// readPercentiles reads "p50=1.003,p99.9=5.023".
+func readPercentiles(s string) map[float64]float64 {
+	all := map[float64]float64{}
+	for name, value := range parts(s) {
+		all[Number(strings.TrimPrefix(name, "p"))] = value
+	}
+	return all
 }
 
 // parts reads "calls=3,usec=4".
 func parts(s string) map[string]float64 {
 	m := map[string]float64{}
+	for name, value := range fields(s) {
+		m[name] = Number(value)
+	}
+	return m
+}
+
+// fields reads "ip=10.0.0.1,port=6379".
+func fields(s string) map[string]string {
+	m := map[string]string{}
 	for pair := range strings.SplitSeq(s, ",") {
 		name, value, _ := strings.Cut(pair, "=")
-		m[name] = Number(value)
+		m[name] = value
 	}
 	return m
 }
@@ -153,6 +184,18 @@ func (f *Figures) Keys() (n float64) {
 
 // Loading reports that there are no keys to look at yet.
 func (f *Figures) Loading() bool { return f.Number("loading") == 1 }
+
+// SlowLog returns entries of the slow log, the newest first, of which there may be more than Figures has.
+func (s *Source) SlowLog(most int) (all []SlowEntry, err error) {
+	answers, err := s.Observer.Ask(AnswerTime, 0, Call{"SLOWLOG", "GET", strconv.Itoa(most)})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range answers[0].List() {
+		all = append(all, readSlow(e))
+	}
+	return all, answers[0].Err()
+}
 
 func readSlow(e Answer) SlowEntry {
 	parts := e.List()

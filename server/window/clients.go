@@ -7,33 +7,6 @@ import (
 	"github.com/vigildb/vigil/server/internal/report"
 )
 
-// The pages of keys, clients and the slow log.
-
-type keysBody struct {
-	*sample
-	Databases []database
-	MoreDB    int
-	Total     float64
-	Hits      string
-	Loading   bool
-}
-
-func (w *Window) keysPage(_ *http.Request, p *page) error {
-	f := p.figures
-	b := &keysBody{Total: f.Keys(), Loading: f.Loading()}
-	b.Databases = f.Databases[:min(len(f.Databases), maxDatabases)]
-	b.MoreDB = len(f.Databases) - len(b.Databases)
-	if !b.Loading {
-		s, err := w.sampled(f)
-		if err != nil {
-			return err
-		}
-		b.sample = s
-	}
-	p.Body = b
-	return nil
-}
-
 type clientsBody struct {
 	Facts   []fact
 	Clients []clientRow
@@ -81,45 +54,4 @@ func (w *Window) clientsPage(_ *http.Request, p *page) error {
 	}
 	p.Body = b
 	return nil
-}
-
-type slowBody struct {
-	Rows      []slowRow
-	All       int64
-	Threshold string
-}
-
-type slowRow struct{ ID, Age, Took, Command, From string }
-
-func (w *Window) slowPage(_ *http.Request, p *page) error {
-	b := &slowBody{Rows: slowRows(p.figures, report.SlowShown), All: p.figures.SlowLen}
-	switch t := w.config.Settings().SlowlogLogSlowerThan; {
-	case t < 0:
-		b.Threshold = "It is off: slowlog-log-slower-than is negative."
-	case t == 0:
-		b.Threshold = "Every command is logged: slowlog-log-slower-than is 0."
-	default:
-		b.Threshold = "Commands that took " + micros(float64(t)) + " or more (slowlog-log-slower-than)."
-	}
-	p.Body = b
-	return nil
-}
-
-// maxSlowCommand bounds a command of the slow log as it is shown.
-const maxSlowCommand = 240
-
-func slowRows(f *figures, most int) (rows []slowRow) {
-	for _, e := range f.Slow[:min(len(f.Slow), most)] {
-		args := make([]string, len(e.Args))
-		for i, a := range e.Args {
-			args[i] = printable(a, maxName)
-		}
-		from := e.Addr
-		if e.Name != "" {
-			from += " " + e.Name
-		}
-		rows = append(rows, slowRow{ID: count(float64(e.ID)), Age: ago(f.At, e.At), Took: micros(e.Micros),
-			Command: printable(strings.Join(args, " "), maxSlowCommand), From: name(from)})
-	}
-	return rows
 }
