@@ -192,7 +192,7 @@ bench-sessions: ## figures: put visitors on the session store, beside redis-serv
 	$(MAKE) -s build
 	$(BIN)/vigil-session bench -into docs/session-store.md
 
-frameworks: ## tests: try the session stores of Node, Python, PHP and Ruby (npm; apt-get as root)
+frameworks: ## tests: try docs/frameworks.md: Rails, Django, Laravel, Symfony, Next.js, Express and others (npm; apt-get as root; some minutes)
 	bash examples/frameworks/run
 
 clients: ## tests: run suites of client libraries (npm, apt-get as root); what they need is in .ci/clients/build
