@@ -192,7 +192,7 @@ bench-sessions: ## figures: put visitors on the session store, beside redis-serv
 	$(MAKE) -s build
 	$(BIN)/vigil-session bench -into docs/session-store.md
 
-frameworks: ## tests: try the session stores of Node, Python, PHP and Ruby (npm; apt-get as root)
+frameworks: ## tests: try docs/frameworks.md: Rails, Django, Laravel, Symfony, Next.js, Express and others (npm; apt-get as root; some minutes)
 	bash examples/frameworks/run
 
 clients: ## tests: run suites of client libraries (npm, apt-get as root); what they need is in .ci/clients/build
@@ -225,8 +225,9 @@ docs: ## make: regenerate docs/commands.md, configuration.md, compatibility.md, 
 dist: ## make: static programs for Linux, macOS and Windows, with SHA256SUMS, in dist/
 	$(GO) run ./cmd/vigil-dist -pgo $(PGO) -out $(DIST)
 
-chart: ## tests: render the Helm chart as Helm does, and run the command lines of its pods (half a minute; the first time some minutes more, for what Helm is made of)
+chart: ## tests: have Helm lint and render its chart, and run the command lines of its pods (a minute; the first time some minutes more, to build Helm)
 	cd cmd/vigil-server/packaging/kubernetes && $(GO) vet . && $(GO) test -vet=off .
+	bash .ci/chart
 
 packages: ## tests: build the Debian package, install, use and purge it in a copy of this machine (as root)
 	bash .ci/packages

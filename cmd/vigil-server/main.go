@@ -28,6 +28,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
@@ -156,6 +157,14 @@ func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 // statusLost is the exit status of a server that ended on request and could not write all that it had acknowledged.
 const statusLost = 3
 
+// explain says what helps against a port that is taken.
+func explain(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w. Something else listens there, perhaps a Redis; --port 6380 is for another port", err)
+	}
+	return err
+}
+
 // serve runs the server until a signal or SHUTDOWN ends it.
 func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error {
 	log := slog.New(out)
@@ -191,7 +200,7 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 		log.Warn("Configured to not listen anywhere, exiting.")
 	}
 	if err != nil {
-		return errors.Join(err, srv.Close(context.Background()))
+		return errors.Join(explain(err), srv.Close(context.Background()))
 	}
 	for _, a := range addrs {
 		log.Info("listening on " + describe(a))

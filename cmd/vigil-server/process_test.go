@@ -22,6 +22,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(onlyHere) != "" {
+		becomeServer()
+	}
 	dir, err := os.MkdirTemp("", "vigil-server")
 	if err != nil {
 		panic(err)

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/cmd/vigil-session/webtier"
+	"github.com/vigildb/vigil/cmd/vigil-session/wire"
 )
-
-// pageViewed is the command that a page on the non-critical path publishes.
-const pageViewed = "pageview"
 
 // answers are the microservice's answers for one page.
 type answers struct {
@@ -20,11 +18,30 @@ type answers struct {
 	Awaited  bool              // the page waited: it is on the critical path
 	Degraded bool              // something that was waited for did not come
 	Took     time.Duration     // until the last answer, or until the budget was used up
+	Sent     []message
 }
 
-// question is a part of a page that needs the microservice. It returns an
-// error if there is no answer, and leaves its results alone then.
-type question func(ctx context.Context, visitor string) error
+// message is what a page published, and what became of it.
+type message struct {
+	Channel  string // without the part that names the request
+	Payload  string
+	Awaited  bool
+	Answered bool
+	Took     time.Duration // until the answer, or until the page went on without one
+}
+
+// question is a part of a page that needs the microservice.
+type question struct {
+	command string
+	payload string // as the panel shows it
+	// ask returns an error if there is no answer, and leaves its results alone then.
+	ask func(ctx context.Context, visitor string) error
+}
+
+// channel is where a command of a visitor is published, for the panel.
+func channel(command, visitor string) string {
+	return wire.Names{}.Channel(wire.Request{Command: command, Session: visitor, ID: "…"})
+}
 
 // ask counts the page view and asks the questions, all at once, and waits for
 // what is answered within the budget.
@@ -39,19 +56,23 @@ func (s *shop) askOf(r *http.Request, path string, questions ...question) answer
 	}
 	a := answers{Awaited: true}
 	var view webtier.PageView
-	all := append(questions, func(ctx context.Context, visitor string) (err error) {
+	all := append([]question{{wire.PageViewed, path, func(ctx context.Context, visitor string) (err error) {
 		view, err = s.web.PageView(ctx, visitor, path)
 		return err
-	})
+	}}}, questions...)
 	began, ctx, visitor := time.Now(), r.Context(), s.visitor(r.Context())
 	failed := make([]error, len(all))
+	a.Sent = make([]message, len(all))
 	var wait sync.WaitGroup
 	for i, q := range all {
-		wait.Go(func() { failed[i] = q(ctx, visitor) })
+		wait.Go(func() {
+			failed[i] = q.ask(ctx, visitor)
+			a.Sent[i] = message{channel(q.command, visitor), q.payload, true, failed[i] == nil, time.Since(began)}
+		})
 	}
 	wait.Wait()
 	a.Took = time.Since(began)
-	if failed[len(all)-1] == nil {
+	if failed[0] == nil {
 		a.View = &view
 	}
 	for _, err := range failed {
@@ -65,8 +86,9 @@ func (s *shop) tell(r *http.Request) answers {
 	if !counts(r) {
 		return answers{}
 	}
-	err := s.web.Tell(r.Context(), pageViewed, s.visitor(r.Context()), r.URL.EscapedPath())
-	return answers{Degraded: s.degraded(err)}
+	path, visitor := r.URL.EscapedPath(), s.visitor(r.Context())
+	err := s.web.Tell(r.Context(), wire.PageViewed, visitor, path)
+	return answers{Degraded: s.degraded(err), Sent: []message{{Channel: channel(wire.PageViewed, visitor), Payload: path}}}
 }
 
 // counts reports whether the request is a page view by a visitor. A browser

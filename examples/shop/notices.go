@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/vigildb/vigil/cmd/vigil-session/webtier"
+	"github.com/vigildb/vigil/cmd/vigil-session/wire"
 )
 
 // notices are the notifications of a group: one list for all visitors, the newest
@@ -51,10 +53,10 @@ func (s *shop) groupNotifications(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var list []webtier.Notification
-	a := s.ask(r, func(ctx context.Context, visitor string) (err error) {
+	a := s.ask(r, question{wire.Notifications, fmt.Sprintf("[%d texts]", len(texts)), func(ctx context.Context, visitor string) (err error) {
 		list, err = s.web.Notifications(ctx, visitor, texts)
 		return err
-	})
+	}})
 	known := list != nil
 	if !known {
 		for _, t := range texts {

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
+
+	"github.com/vigildb/vigil/cmd/vigil-session/wire"
 )
 
 // shelf is a product on the front page.
@@ -18,27 +21,31 @@ type shelf struct {
 // highlights is how many unseen products the front page shows large.
 const highlights = 3
 
-// home shows what the visitor has not seen yet, and the whole catalogue.
+// home shows the catalogue, each product once: some that the visitor has not seen yet come first, what was seen comes last.
 func (s *shop) home(w http.ResponseWriter, r *http.Request) {
 	var paths, fresh []string
 	for _, p := range catalogue {
 		paths = append(paths, p.Path())
 	}
 	known := false
-	a := s.ask(r, func(ctx context.Context, visitor string) (err error) {
+	a := s.ask(r, question{wire.FeaturedPages, fmt.Sprintf("[%d products]", len(paths)), func(ctx context.Context, visitor string) (err error) {
 		fresh, err = s.web.FeaturedPages(ctx, visitor, paths)
 		known = err == nil
 		return err
-	})
+	}})
 	var featured []product
-	var shelves []shelf
+	var shelves, seen []shelf
 	for _, p := range catalogue {
-		unseen := slices.Contains(fresh, p.Path())
-		if unseen && len(featured) < highlights {
+		switch {
+		case !slices.Contains(fresh, p.Path()):
+			seen = append(seen, shelf{p, known})
+		case len(featured) < highlights:
 			featured = append(featured, p)
+		default:
+			shelves = append(shelves, shelf{p, false})
 		}
-		shelves = append(shelves, shelf{p, known && !unseen})
 	}
+	shelves = append(shelves, seen...)
 	s.show(w, r, http.StatusOK, "home", "Night Owl", a, map[string]any{
 		"Owl": drawings["owl"], "Featured": featured, "Shelves": shelves, "Known": known,
 	})
@@ -101,10 +108,10 @@ func (s *shop) confirmPurchase(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var combo bool
-	a := s.ask(r, func(ctx context.Context, visitor string) (err error) {
+	a := s.ask(r, question{wire.Combo, "1", func(ctx context.Context, visitor string) (err error) {
 		combo, err = s.web.Combo(ctx, visitor)
 		return err
-	})
+	}})
 	var total cents
 	for _, l := range lines {
 		total += l.Sum()
@@ -127,7 +134,7 @@ func (s *shop) rawAnalytics(w http.ResponseWriter, r *http.Request) {
 		}
 		text = string(b)
 	}
-	s.show(w, r, http.StatusOK, "analytics", "Raw session analytics", a, map[string]any{
+	s.show(w, r, http.StatusOK, "analytics", "What the shop knows", a, map[string]any{
 		"Text": text, "Visitor": s.visitor(r.Context()),
 	})
 }

@@ -87,12 +87,55 @@ func TestFeaturedPagesAreThoseNotSeen(t *testing.T) {
 	c := r.newClient()
 	c.get("/product/tv")
 	_, body, _ := strings.Cut(c.get("/").body, `id="featured"`)
+	body, _, _ = strings.Cut(body, `<footer`)
 	featured, shelves, _ := strings.Cut(body, `id="shelves"`)
 	if strings.Contains(featured, "/product/tv\"") || !strings.Contains(featured, "/product/tv-mount") || strings.Count(featured, `<li class="card"`) != highlights {
 		t.Errorf("featured after the television was seen: %s", featured)
 	}
-	if strings.Count(shelves, `<li class="card seen"`) != 1 || strings.Count(shelves, `<li class="card`) != len(catalogue) {
-		t.Errorf("shelves: want all products, and one seen\n%s", shelves)
+	for _, p := range catalogue {
+		if n := strings.Count(body, `href="`+p.Path()+`"`); n != 1 {
+			t.Errorf("%s is there %d times, want once", p.Name, n)
+		}
+	}
+	if strings.Count(shelves, `<li class="card seen"`) != 1 || strings.LastIndex(shelves, `<li class="card`) != strings.Index(shelves, `<li class="card seen"`) {
+		t.Errorf("shelves: want the one that was seen last\n%s", shelves)
+	}
+	for _, p := range catalogue {
+		c.get(p.Path())
+	}
+	if a := c.get("/"); strings.Contains(a.body, `id="featured"`) || strings.Count(a.body, `<li class="card seen"`) != len(catalogue) {
+		t.Errorf("after everything was seen: want all products on the shelves\n%s", a.body)
+	}
+}
+
+func TestPanelShowsWhatWasPublishedAndKnown(t *testing.T) {
+	r := newRig(t)
+	c := r.newClient()
+	visitor := r.visitorOf(c)
+	a := c.get("/")
+	c.want(a, http.StatusOK, "PUBLISH ss:pageview:"+visitor+":… /<", "PUBLISH ss:featuredpages:"+visitor+":… [8 products]", "What is known of your visit", `id="verdict">answered in `)
+	if n := strings.Count(a.body, ">answered in "); n != 3 {
+		t.Errorf("the page says %d times in how many ms it was answered, want it of both messages and of the page\n%s", n, a.body)
+	}
+	a = c.get("/added/tv")
+	c.want(a, http.StatusOK, "PUBLISH ss:pageview:"+visitor+":… /added/tv", "the page did not wait", "published, not waited for")
+	c.want(c.get("/nowhere"), http.StatusNotFound, "asks for nothing", "nothing was asked")
+}
+
+func TestPanelStaysFoldedAndGoesBackToItsPage(t *testing.T) {
+	c := newRig(t).newClient()
+	c.want(c.get("/product/tv"), http.StatusOK, `id="panel" open>`)
+	a := c.post("/panel", "panel", "folded", "from", "/product/tv")
+	c.want(a, http.StatusOK, `id="panel">`, "Keep this open")
+	if a.path != "/product/tv" {
+		t.Errorf("folding led to %s, want the page that it was on", a.path)
+	}
+	c.want(c.get("/"), http.StatusOK, `id="panel">`)
+	c.want(c.post("/panel", "panel", "open", "from", "/"), http.StatusOK, `id="panel" open>`)
+	for _, elsewhere := range []string{"", "//example.com", "https://example.com", `/\example.com`, "/\r\nX: y", "/\t/example.com"} {
+		if a := c.post("/panel", "panel", "open", "from", elsewhere); a.path != "/" || a.status != http.StatusOK {
+			t.Errorf("from %q: got %s %d, want the front page", elsewhere, a.path, a.status)
+		}
 	}
 }
 

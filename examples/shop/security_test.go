@@ -23,6 +23,7 @@ func changeForms(r *rig, id string) map[string]url.Values {
 		"/sign-out":                 {},
 		"/sessions/end":             {"id": {id}},
 		"/sessions/end-all":         {},
+		"/panel":                    {"panel": {"folded"}, "from": {"/"}},
 	}
 }
 

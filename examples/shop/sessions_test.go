@@ -127,7 +127,8 @@ func TestSignOutLeavesNothing(t *testing.T) {
 // visitorOf is what the microservice calls the client.
 func (r *rig) visitorOf(c *client) string {
 	r.t.Helper()
-	_, rest, _ := strings.Cut(c.get("/raw-session-analytics").body, "visitor <code>")
+	_, rest, _ := strings.Cut(c.get("/raw-session-analytics").body, "<main")
+	_, rest, _ = strings.Cut(rest, "<code>")
 	id, _, ok := strings.Cut(rest, "<")
 	if !ok || len(id) != 26 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") != "" {
 		r.t.Fatalf("visitor: got %q, want 26 letters and digits", id)

@@ -117,5 +117,6 @@ func (s *shop) changes() map[string]http.HandlerFunc {
 		"/sign-out":                 s.signOut,
 		"/sessions/end":             s.endSession,
 		"/sessions/end-all":         s.endAllSessions,
+		"/panel":                    s.foldPanel,
 	}
 }

@@ -133,7 +133,7 @@ func (s *shop) listSessions(w http.ResponseWriter, r *http.Request) {
 	for _, one := range list {
 		rows = append(rows, sessionRow{one, browserName(one.Agent), one.ID == s.sessionID(ctx)})
 	}
-	s.show(w, r, http.StatusOK, "sessions", "Your sessions", s.ask(r), map[string]any{
+	s.show(w, r, http.StatusOK, "sessions", "Where you are signed in", s.ask(r), map[string]any{
 		"Rows": rows, "Idle": int(idle.Minutes()),
 	})
 }
@@ -167,7 +167,7 @@ func (s *shop) endSession(w http.ResponseWriter, r *http.Request) {
 		s.leave(w, r, "You are signed out. Good night.")
 		return
 	}
-	s.flash(ctx, "That session has ended.")
+	s.flash(ctx, "That browser is signed out.")
 	http.Redirect(w, r, "/sessions", http.StatusSeeOther)
 }
 

@@ -24,7 +24,9 @@ type page struct {
 	User    string // empty unless signed in
 	Token   string // of the forms
 	Flash   string
-	Pieces  int // in the cart
+	Pieces  int    // in the cart
+	Folded  bool   // the panel of the session
+	Path    string // of the page
 	Answers answers
 	Data    any
 }
@@ -107,7 +109,8 @@ func (s *shop) show(w http.ResponseWriter, r *http.Request, status int, name, ti
 		s.storeAway(w, r, err)
 		return
 	}
-	p := &page{Title: title, User: s.user(ctx), Token: s.sessions.GetString(ctx, keyToken), Answers: a, Data: data}
+	p := &page{Title: title, User: s.user(ctx), Token: s.sessions.GetString(ctx, keyToken), Answers: a, Data: data,
+		Folded: s.sessions.GetBool(ctx, keyFolded), Path: r.URL.EscapedPath()}
 	if r.Method == http.MethodGet {
 		p.Flash = s.sessions.PopString(ctx, keyFlash)
 	}

@@ -15,6 +15,7 @@ const (
 	keyToken   = "token"   // of the forms
 	keyUser    = "user"    // set while signed in, and valid while the index agrees
 	keyFlash   = "flash"   // what the next page says once
+	keyFolded  = "folded"  // whether the panel of the session is folded
 )
 
 // newVisitor is a name in the base of the paper's example, a-z and digits, so that

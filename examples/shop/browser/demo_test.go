@@ -127,6 +127,9 @@ func TestDemoBringsItsPartsBack(t *testing.T) {
 		t.Errorf("vigil's window: %s", window.Status)
 	}
 	v := s.newVisitor()
+	v.signIn("robin", "a long night")
+	v.open("/product/teapot")
+	v.press("#add")
 	for _, name := range []string{"microservice", "vigil", "shop"} {
 		id, err := strconv.Atoi(s.logged(p, regexp.MustCompile(`kill -9 (\d+)   # `+name+`:`)))
 		if err != nil {
@@ -140,7 +143,9 @@ func TestDemoBringsItsPartsBack(t *testing.T) {
 		}
 		s.logged(p, regexp.MustCompile(`(`+name+`) has ended: `))
 		s.logged(p, regexp.MustCompile(`(`+name+`) is there again`))
-		v.becomes("/", "#total-pages", true)
+		v.becomes("/", "#total-pages", true) // a reload
+		v.want("#user", "robin")
+		v.want("#cart-count", "1")
 	}
 	if err := p.Stop(patience); err != nil {
 		t.Fatal(err)

@@ -147,7 +147,7 @@ func TestStoredMarkupIsShownAsText(t *testing.T) {
 	}
 	v.signIn("robin", "a long night")
 	v.open("/sessions")
-	if title := result(v, chromedp.Title()); title != "Your sessions · Night Owl" {
+	if title := result(v, chromedp.Title()); title != "Where you are signed in · Night Owl" {
 		t.Errorf("title: got %q", title)
 	}
 	v.wantThere("script, img", false)

@@ -5,6 +5,8 @@ package browser
 import (
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 func TestFirstVisitIsWelcomedOnce(t *testing.T) {
@@ -44,12 +46,36 @@ func TestSeenProductsMakeRoomForUnseen(t *testing.T) {
 	v.open("/")
 	v.want("#featured .name", "Dusk television\nBraided HDMI cable\nHearth soundbar")
 	v.want(".card.seen .name", "Swing wall mount")
+	v.want("#shelf .name", "Hush headphones\nHarvest moon lamp\nSlow turntable\nMidnight teapot\nSwing wall mount")
 	for _, item := range []string{"tv", "hdmi-cable", "soundbar", "headphones", "lamp", "turntable", "teapot"} {
 		v.open("/product/" + item)
 	}
 	v.open("/")
 	v.wantThere("#featured", false)
 	v.wantThere("#all-seen", true)
+}
+
+func TestPanelFoldsAwayAndStaysSo(t *testing.T) {
+	v := newStage(t, "*").newVisitor()
+	v.open("/product/tv")
+	v.want("#this-page", "new to you")
+	if got := v.text("#statistics .sent"); !strings.Contains(got, "PUBLISH ss:pageview:") || !strings.Contains(got, "/product/tv") || !strings.Contains(got, " ms") {
+		t.Errorf("the panel says %q, want what was published, and when it was answered", got)
+	}
+	v.run(chromedp.Click(chromedp.CSS("#panel summary"))) // folds it at once, on this page
+	v.want("#this-page", "")
+	v.open("/product/tv")
+	v.want("#this-page", "seen before")
+	v.press("#fold")
+	if got := v.path(); got != "/product/tv" {
+		t.Errorf("folding leads to %s, want the page that it was on", got)
+	}
+	v.want("#this-page", "")
+	v.open("/")
+	v.want("#this-page", "")
+	v.run(chromedp.Click(chromedp.CSS("#panel summary")))
+	v.press("#fold")
+	v.want("#this-page", "seen before")
 }
 
 func TestCableIsSuggestedAfterTelevisionAndMount(t *testing.T) {
@@ -129,7 +155,7 @@ func TestLogOutEverywhereEndsBothBrowsers(t *testing.T) {
 	}
 	v.wantThere("#sessions .here", true)
 	v.press("#sessions li:not(:has(.here)) button") // the latest active of the others
-	v.want("#flash", "That session has ended.")
+	v.want("#flash", "That browser is signed out.")
 	third.open("/")
 	third.wantThere("#user", false)
 	other.open("/sessions")

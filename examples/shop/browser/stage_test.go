@@ -25,6 +25,7 @@ const patience = 45 * time.Second
 
 var (
 	screenshots = flag.String("screenshots", "", "folder for the screenshots; without it they are made and dropped")
+	every       = flag.String("every", "", "folder for the pictures of each page at each width, by day and by night")
 	bin         string          // the folder of the programs
 	chromium    context.Context // the one browser, in which each visitor has a profile
 )

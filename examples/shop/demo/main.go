@@ -50,6 +50,14 @@ func main() {
 	}
 }
 
+// tryIt takes how long programs stay away, and the process of vigil.
+const tryIt = `
+  Try it: sign in, put something into the cart, and kill -9 the server from another terminal.
+  It starts again in %s. Reload the page: you are signed in, and the cart is as it was.
+    kill -9 %d   # vigil: the page says so, and comes back by itself
+  The others may die, too:
+`
+
 // demo says where things are.
 type demo struct {
 	bin, dir string
@@ -72,10 +80,10 @@ type program struct {
 func (d demo) programs(rdb *redis.Client) []program {
 	vigil, shop := d.address(1), d.address(0)
 	return []program{
-		{"vigil", "vigil-server", "pages say that the store is away", ", and everybody is signed in as before", []string{"--port", strconv.Itoa(d.port + 1), "--bind", "127.0.0.1", "-::1", "--dir", filepath.Join(d.dir, "vigil"),
+		{"vigil", "vigil-server", "pages say that the shop opens again in a moment", ": reload the page, and you are signed in, and your cart is as it was", []string{"--port", strconv.Itoa(d.port + 1), "--bind", "127.0.0.1", "-::1", "--dir", filepath.Join(d.dir, "vigil"),
 			"--http-port", strconv.Itoa(d.port + 2)},
 			func(ctx context.Context) error { return rdb.Ping(ctx).Err() }},
-		{"microservice", "vigil-session", "pages are marked as degraded, and go on", "", []string{"--addr", vigil, "--config", d.config()}, func(ctx context.Context) error { return listening(ctx, rdb) }},
+		{"microservice", "vigil-session", "pages are the same for everybody, and go on", "", []string{"--addr", vigil, "--config", d.config()}, func(ctx context.Context) error { return listening(ctx, rdb) }},
 		{"shop", "shop", "there are no pages", "", []string{"-addr", vigil, "-listen", shop}, func(ctx context.Context) error { return opened(ctx, "http://"+shop) }},
 	}
 }
@@ -140,9 +148,9 @@ func run(ctx context.Context, w io.Writer, d demo) (err error) {
 	}
 	fmt.Fprintf(w, "\n  The shop is open:  http://%s\n  its store:         redis-cli -p %d\n  the store inside:  http://%s\n  data and logs:     %s\n",
 		d.address(0), d.port+1, d.address(2), d.dir)
-	fmt.Fprintf(w, "\n  Kill a program from another terminal, and look at the shop. It starts again in %s.\n", d.absence)
-	for i, p := range all {
-		fmt.Fprintf(w, "    kill -9 %d   # %s: %s\n", running[i].ID(), p.name, p.without)
+	fmt.Fprintf(w, tryIt, d.absence, running[0].ID())
+	for i, p := range all[1:] {
+		fmt.Fprintf(w, "    kill -9 %d   # %s: %s\n", running[i+1].ID(), p.name, p.without)
 	}
 	fmt.Fprint(w, "\n  Ctrl-C ends it.\n")
 	return unlessEnding(ctx, d.watch(ctx, w, all, ended, begin, func(i int) int { return running[i].ID() }))

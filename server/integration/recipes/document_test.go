@@ -52,11 +52,10 @@ func blocks(page, language string) (found []string) {
 }
 
 // TestPageShowsTheTestedCode finds every block of Go in the files beside this test,
-// letter by letter and function by function, and the others in examples/frameworks.
+// letter by letter and function by function.
 func TestPageShowsTheTestedCode(t *testing.T) {
-	text, recipes := page(t, "session-store.md"), code(t, "*.go")
-	shown := 0
-	for _, block := range blocks(text, "go") {
+	recipes, shown := code(t, "*.go"), 0
+	for _, block := range blocks(page(t, "session-store.md"), "go") {
 		for function := range strings.SplitSeq(block, "\n\n//") {
 			shown++
 			if !strings.Contains(recipes, strings.TrimPrefix(strings.TrimSpace(function), "//")) {
@@ -67,29 +66,53 @@ func TestPageShowsTheTestedCode(t *testing.T) {
 	if shown < 10 {
 		t.Errorf("the page shows %d functions, want all the recipes", shown)
 	}
-	for language, pattern := range map[string]string{"js": "node/*.js", "python": "*.py", "php": "*.php", "ruby": "*.rb"} {
-		examples, shown := code(t, root+"/examples/frameworks/"+pattern), blocks(text, language)
-		if len(shown) == 0 {
-			t.Errorf("the page shows nothing in %s", language)
-		}
-		for _, block := range shown {
-			if !strings.Contains(examples, "[documented]\n"+block) {
-				t.Errorf("not in examples/frameworks:\n%s", block)
-			}
-		}
-	}
 }
 
-// The same of the sessions that are JSON documents.
-func TestPageOfDocumentsShowsTheTestedCode(t *testing.T) {
-	examples, shown := code(t, root+"/examples/frameworks/node/*.js"), blocks(page(t, "json.md"), "js")
-	if len(shown) != 2 {
-		t.Errorf("the page shows %d blocks, want the store and the pages", len(shown))
+// documented are the parts of the files in examples/frameworks between lines that end in [documented] and [end], with their files.
+func documented(t *testing.T) map[string]string {
+	t.Helper()
+	parts := map[string]string{}
+	part := regexp.MustCompile(`(?s)\[documented\]\n(.*?\n)[^\n]*\[end\]`)
+	err := filepath.WalkDir(root+"/examples/frameworks", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range part.FindAllSubmatch(text, -1) {
+			parts[string(m[1])] = path
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, block := range shown {
-		if !strings.Contains(examples, "[documented]\n"+block) {
+	return parts
+}
+
+// TestPagesShowTheTestedConfigurations finds every block that is to be pasted in examples/frameworks, whose files make frameworks
+// runs, and the other way round. Only what the page calls untested is not there.
+func TestPagesShowTheTestedConfigurations(t *testing.T) {
+	parts, found := documented(t), 0
+	tested, _, ok := strings.Cut(page(t, "frameworks.md"), "\n## Not tested\n")
+	if !ok {
+		t.Error("the page does not say what is not tested")
+	}
+	json := blocks(page(t, "json.md"), "js")
+	if len(json) != 2 {
+		t.Errorf("docs/json.md shows %d blocks, want the store and the pages", len(json))
+	}
+	for _, block := range append(json, blocks(tested, `\w+`)...) {
+		if parts[block] == "" {
 			t.Errorf("not in examples/frameworks:\n%s", block)
 		}
+		found++
+		delete(parts, block)
+	}
+	for block, path := range parts {
+		t.Errorf("%s: no page shows\n%s", path, block)
+	}
+	if found < 15 {
+		t.Errorf("the pages show %d configurations", found)
 	}
 }
 

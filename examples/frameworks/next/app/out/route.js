@@ -1,0 +1,6 @@
+import { endSession } from "../../lib/session";
+
+export async function GET() {
+  await endSession();
+  return new Response("out");
+}
