@@ -57,6 +57,13 @@ func TestSetEventsAreThoseOfRedis(t *testing.T) {
 		{"SEXPIRE e 0 MEMBERS 1 a", []string{"srem e"}},
 		{"SEXPIRE e 0 MEMBERS 2 a 1", []string{"srem e", "del e"}},
 		{"STTL e MEMBERS 1 a", []string{"keymiss e"}},
+		{"SADDEX e EX 10 MEMBERS 2 a b", []string{"new e", "sadd e", "sexpire e"}},
+		{"SADDEX e MNX MEMBERS 2 a c", nil},
+		{"SADDEX e MEMBERS 2 a c", []string{"sadd e"}},
+		{"SADDEX e EX 0 MEMBERS 2 a none", []string{"srem e"}},
+		{"SADDEX e EX 0 MEMBERS 1 none", nil},
+		{"SADDEX e PXAT 1 MEMBERS 2 b c", []string{"srem e", "del e"}},
+		{"SADDEX e MXX MEMBERS 1 a", nil},
 	} {
 		r.Call(strings.Fields(x.call)...)
 		r.WantEvents(x.events...)
