@@ -64,6 +64,13 @@ func TestSetEventsAreThoseOfRedis(t *testing.T) {
 		{"SADDEX e EX 0 MEMBERS 1 none", nil},
 		{"SADDEX e PXAT 1 MEMBERS 2 b c", []string{"srem e", "del e"}},
 		{"SADDEX e MXX MEMBERS 1 a", nil},
+		{"SADDEX f EX 10 MEMBERS 2 a b", []string{"new f", "sadd f", "sexpire f"}},
+		{"SMOVE f g a", []string{"srem f", "new g", "sadd g", "sexpire g"}},
+		{"SADD f a c", []string{"sadd f"}},
+		{"SMOVE f g a", []string{"srem f", "spersist g"}},
+		{"SMOVE f g c", []string{"srem f", "sadd g"}},
+		{"SADDEX g MEMBERS 1 b", []string{"sadd g"}},
+		{"SMOVE f g b", []string{"srem f", "del f", "sexpire g"}},
 	} {
 		r.Call(strings.Fields(x.call)...)
 		r.WantEvents(x.events...)
