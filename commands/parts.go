@@ -25,6 +25,7 @@ type PartWords struct {
 	// Missing is the error of a call without the keyword, and Match that of a number that is not
 	// that of the arguments behind it.
 	Missing, Match WireError
+	None           WireError // of a call that ends behind the keyword, or the number
 }
 
 // The replies for one part. These are Redis's numbers.
@@ -69,16 +70,6 @@ func (a *Args) Parts(w *PartWords, bad error) [][]byte {
 		a.Fail(w.Match)
 	}
 	return a.Rest()
-}
-
-// Condition reads NX, XX, GT or LT if the next argument is one of them.
-func (a *Args) Condition() ExpiryCondition {
-	ahead := *a
-	f := ParseExpiryCondition(ahead.Word())
-	if f != 0 {
-		a.Skip(1)
-	}
-	return f
 }
 
 // PartExpirer gives parts of one value the same expiry.

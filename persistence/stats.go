@@ -34,6 +34,7 @@ type Stats struct {
 	Spilled       int64 // dropped from memory to make room
 	LeftBehind    int64 // large values that were deleted: the garbage collector frees their memory later
 	ColdTables    int   // tables that have keys on disk only
+	Blessed       int   // keys that are never deleted to make room, of those that memory knows
 	Dirty         int   // keys whose state has yet to be written under their own names
 
 	Databases []DatabaseStats // by number, up to the last that has had keys; may be more than Options.Databases
@@ -129,8 +130,8 @@ type tally struct {
 
 // tableStats are the numbers of some tables.
 type tableStats struct {
-	databases   []DatabaseStats // by number, up to the last that has keys
-	dirty, cold int
+	databases            []DatabaseStats // by number, up to the last that has keys
+	blessed, dirty, cold int
 }
 
 // bring fills in what the tally knows, after counting what it has to.
@@ -149,7 +150,7 @@ func (y *tally) bring(s *Store, st *Stats) {
 		sh.Mu.Unlock()
 	}
 	st.Databases = append([]DatabaseStats(nil), y.sum.databases...)
-	st.Dirty, st.ColdTables = y.sum.dirty, y.sum.cold
+	st.Blessed, st.Dirty, st.ColdTables = y.sum.blessed, y.sum.dirty, y.sum.cold
 }
 
 // add adds the numbers of b, or takes them off if sign is -1.
@@ -158,6 +159,7 @@ func (a *tableStats) add(b *tableStats, sign int) {
 		a.database(db).Keys += sign * d.Keys
 		a.database(db).Expires += sign * d.Expires
 	}
+	a.blessed += sign * b.blessed
 	a.dirty += sign * b.dirty
 	a.cold += sign * b.cold
 }
@@ -179,6 +181,7 @@ func (s *Store) countTables(shard int, n *tableStats) {
 			if keys := t.Size(); keys > 0 {
 				*n.database(db) = DatabaseStats{keys, t.Expiring}
 			}
+			n.blessed += t.BlessedKeys()
 			n.dirty += t.Dirty
 			if !t.Resident {
 				n.cold++

@@ -116,6 +116,13 @@ func TestInfoCountsWhatExpiresAndIsEvicted(t *testing.T) {
 	}
 	want("evicted_scripts", 10)
 
+	want("blessed_keys", 0)
+	c.want("MSET k1 v k2 v k3 v", "OK")
+	for _, call := range []string{"BLESS SET k1 NO-EVICT", "BLESS SET k2 NO-EVICT", "BLESS SET k3 NO-EVICT", "BLESS CLEAR k2 NO-EVICT", "DEL k3"} {
+		c.want(call, "(int) 1")
+	}
+	want("blessed_keys", 1)
+
 	c.want("CONFIG SET maxmemory-policy noeviction", "OK")
 	c.want("SET large "+strings.Repeat("x", 2000), "OK")
 	r.clock.advance(cronPeriod - 11_000_000) // to the end of a round again

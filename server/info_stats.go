@@ -140,6 +140,7 @@ func infoRemoved(t *info.Text, s *session) {
 	info.Field(t, "expired_time_cap_reached_count", st.expiryCapped.since(store.ExpiryCapped))
 	info.Field(t, "expire_cycle_cpu_milliseconds", u.expiring.Milliseconds())
 	info.Field(t, "evicted_keys", st.evicted.Load())
+	info.Field(t, "blessed_keys", int64(t.Stats(&s.srv.figures, s.locked).Blessed))
 	info.Field(t, "evicted_clients", st.evictedClients.Load())
 	info.Field(t, "evicted_scripts", st.evictedScripts.since(s.srv.scripts.engine.Evicted()))
 	info.Field(t, "total_eviction_exceeded_time", u.exceeded.Milliseconds())

@@ -26,18 +26,21 @@ const (
 )
 
 const (
-	errHotKeysRun      = commands.WireError("ERR hotkeys tracking session already in progress")
-	errHotKeysActive   = commands.WireError("ERR hotkeys tracking session in progress, stop tracking first")
+	errHotKeysRun      = commands.WireError("ERR hotkey tracking session already in progress")
+	errHotKeysActive   = commands.WireError("ERR hotkey tracking session in progress, stop tracking first")
 	errHotKeysMetrics  = commands.WireError("ERR METRICS parameter is required")
-	errHotKeysCount    = commands.WireError("ERR METRICS count must be positive")
+	errHotKeysCount    = commands.WireError("ERR METRICS count must be > 0 and <= 2")
 	errHotKeysMismatch = commands.WireError("ERR METRICS count does not match number of metric types provided")
+	errHotKeysCPU      = commands.WireError("ERR METRICS CPU defined more than once!")
+	errHotKeysNET      = commands.WireError("ERR METRICS NET defined more than once!")
+	errHotKeysNone     = commands.WireError("ERR METRICS no valid metrics passed. Supported: CPU|NET")
 	errHotKeysKeys     = commands.WireError("ERR COUNT must be between 1 and 64")
-	errHotKeysDuration = commands.WireError("ERR DURATION must be a number of seconds")
+	errHotKeysDuration = commands.WireError("ERR DURATION must be between 1 and 1000000")
 	errHotKeysSample   = commands.WireError("ERR SAMPLE ratio must be positive")
 	errHotKeysAlone    = commands.WireError("ERR SLOTS parameter cannot be used in non-cluster mode")
 	errHotKeysSlots    = commands.WireError("ERR SLOTS count must be between 1 and 16384")
 	errHotKeysSlot     = commands.WireError("ERR Invalid or out of range slot")
-	errHotKeysTwice    = commands.WireError("ERR a slot is named twice")
+	errHotKeysTwice    = commands.WireError("ERR duplicate slot number")
 )
 
 const (

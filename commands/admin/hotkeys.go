@@ -25,7 +25,8 @@ const hotKeysFlags = commands.Admin | commands.NoScript
 const (
 	hotKeysDefault = 10
 	hotKeysMost    = 64
-	hotKeysLongest = math.MaxInt64 / int64(time.Second)
+	hotKeysMetrics = 2
+	hotKeysLongest = 1000000 // seconds
 )
 
 func hotKeysRows() []commands.Command {
@@ -69,27 +70,14 @@ func readHotKeys(c *commands.Ctx) (o hotkeys.Options, err error) {
 		return o, errHotKeysMetrics
 	}
 	a.Word()
-	metrics, named := a.IntIn(1, math.MaxInt64, errHotKeysCount), int64(0)
-	for ; a.More(); named++ {
-		if word := a.Peek(); commands.EqualFold(word, "CPU") && !o.CPU {
-			o.CPU = true
-		} else if commands.EqualFold(word, "NET") && !o.NET {
-			o.NET = true
-		} else {
-			break
-		}
-		a.Skip(1)
-	}
-	if a.Err() == nil && metrics != named {
-		a.Fail(errHotKeysMismatch)
-	}
+	readHotMetrics(a, &o)
 	var once commands.Once
 	for a.More() {
 		switch once.Word(a) {
 		case "COUNT":
 			o.Keys = int(a.IntIn(1, hotKeysMost, errHotKeysKeys))
 		case "DURATION":
-			o.Duration = time.Duration(a.IntIn(0, hotKeysLongest, errHotKeysDuration)) * time.Second
+			o.Duration = time.Duration(a.IntIn(1, hotKeysLongest, errHotKeysDuration)) * time.Second
 		case "SAMPLE":
 			o.Sample = int(a.IntIn(1, math.MaxInt32, errHotKeysSample))
 		case "SLOTS":
@@ -99,6 +87,32 @@ func readHotKeys(c *commands.Ctx) (o hotkeys.Options, err error) {
 		}
 	}
 	return o, a.Done()
+}
+
+// readHotMetrics reads the number of metrics and their names. Names that are unknown count, so that a call
+// may name metrics of later versions.
+func readHotMetrics(a *commands.Args, o *hotkeys.Options) {
+	for n := a.IntIn(1, hotKeysMetrics, errHotKeysCount); n > 0 && a.Err() == nil; n-- {
+		if !a.More() {
+			a.Fail(errHotKeysMismatch)
+			return
+		}
+		switch a.Word() {
+		case "CPU":
+			if o.CPU {
+				a.Fail(errHotKeysCPU)
+			}
+			o.CPU = true
+		case "NET":
+			if o.NET {
+				a.Fail(errHotKeysNET)
+			}
+			o.NET = true
+		}
+	}
+	if !o.CPU && !o.NET {
+		a.Fail(errHotKeysNone)
+	}
 }
 
 // readHotSlots reads the slots that are looked at, in their order.

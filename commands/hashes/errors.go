@@ -8,17 +8,11 @@ const (
 	errNotFloat         = commands.WireError("ERR hash value is not a float")
 	errIncrNaNOrInf     = commands.WireError("ERR value is NaN or Infinity")
 	errFieldsMissing    = commands.WireError("ERR Mandatory argument FIELDS is missing or not at the right position")
+	errFieldsNone       = commands.WireError("ERR FIELDS requires at least numfields and one field argument")
 	errNumFields        = commands.WireError("ERR Number of fields must be a positive integer")
 	errNumFieldsZero    = commands.WireError("ERR Parameter `numFields` should be greater than 0")
 	errNumFieldsMatch   = commands.WireError("ERR The `numfields` parameter must match the number of arguments")
 	errNumFieldsInvalid = commands.WireError("ERR invalid number of fields")
-	errMissingExpiry    = commands.WireError("ERR missing expire time")
 	errFieldConditions  = commands.WireError("ERR Only one of FXX or FNX arguments can be specified")
 	errKeyConditions    = commands.WireError("ERR Only one of NX or XX arguments can be specified")
-	errFieldExpiries    = commands.WireError("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")
 )
-
-// errUnknownArgument is HSETEX's error for an unknown option.
-func errUnknownArgument(word []byte) commands.WireError {
-	return commands.Errorf("ERR unknown argument: %s", word)
-}

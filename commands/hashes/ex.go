@@ -1,8 +1,6 @@
 package hashes
 
 import (
-	"math"
-
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
@@ -56,35 +54,11 @@ func hgetdel(c *commands.Ctx) error {
 	return nil
 }
 
-// fieldExpiry is the option of HGETEX and HSETEX that sets the expiry of
-// fields.
-type fieldExpiry struct {
-	set  bool   // to ms
-	ms   int64  // unix time
-	bare string // PERSIST or KEEPTTL
-}
-
-// readFieldExpiry reads the option if the next argument is one; ok reports
-// whether it is. bare is the option without a number that the command has.
-func readFieldExpiry(c *commands.Ctx, bare string) (e fieldExpiry, ok bool) {
-	u, base := commands.Milliseconds, int64(0)
-	switch {
-	case c.Args.Is(bare):
-		return fieldExpiry{bare: bare}, true
-	case c.Args.Is("EX"):
-		u, base = commands.Seconds, c.Now
-	case c.Args.Is("PX"):
-		base = c.Now
-	case c.Args.Is("EXAT"):
-		u = commands.Seconds
-	case c.Args.Is("PXAT"):
-	default:
-		return fieldExpiry{}, false
-	}
-	if !c.Args.More() {
-		c.Args.Fail(errMissingExpiry)
-	}
-	return fieldExpiry{set: true, ms: c.PartDeadline(u, base)}, true
+// readPlaced reads fields that stand anywhere among the options of a call. width is 2 if values follow them.
+func readPlaced(c *commands.Ctx, width int, option func(word string) bool) [][]byte {
+	arity := commands.ErrArity(c.Command)
+	read := commands.PartReader{Words: &fieldWords, Width: width, Least: 1 + width, None: arity, Bad: errNumFieldsInvalid, Few: arity}
+	return read.Read(&c.Args, option)
 }
 
 // hgetex looks at the type of the key before it reads its arguments, as Redis
@@ -95,24 +69,24 @@ func hgetex(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	e, _ := readFieldExpiry(c, "PERSIST")
-	fields := readFields(&c.Args, errNumFields)
+	e := commands.PartExpiry{Bare: "PERSIST"}
+	fields := readPlaced(c, 1, func(word string) bool { return e.Option(c, word) })
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	if err := ready(c, h, 1, fields...); err != nil {
 		return err
 	}
-	x := expirer(c, h, ch, e.ms)
+	x := expirer(c, h, ch, e.Millis)
 	persisted, names := false, c.PartNames()
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
 		if !replyField(c, h, ok, name) {
 			continue
 		}
-		if e.set {
+		if e.Set {
 			x.Expire(name)
-		} else if e.bare != "" && h.Persist(ch, name) {
+		} else if e.Plain && h.Persist(ch, name) {
 			persisted = true
 			names.Add(name)
 		}
@@ -124,82 +98,33 @@ func hgetex(c *commands.Ctx) error {
 	return nil
 }
 
-// setWhen says which fields must be there for HSETEX to set any.
-type setWhen uint8
-
-const (
-	setAlways setWhen = iota
-	setNew            // FNX: none of them
-	setOld            // FXX: all of them
-)
-
 // fieldSetting is the arguments of HSETEX after the key.
 type fieldSetting struct {
-	when   setWhen
-	key    setWhen // NX and XX: whether the key must be absent, or there
-	expiry fieldExpiry
+	when   commands.PartsWhen // FNX and FXX
+	key    commands.PartsWhen // NX and XX: whether the key must be absent, or there
+	expiry commands.PartExpiry
 	pairs  [][]byte
 }
 
-func readFieldSetting(c *commands.Ctx) (s fieldSetting) {
+func readFieldSetting(c *commands.Ctx) fieldSetting {
 	a := &c.Args
-	expiring := false
-	for a.Err() == nil {
-		if e, ok := readFieldExpiry(c, "KEEPTTL"); ok {
-			if expiring {
-				return s.fail(a, errFieldExpiries)
-			}
-			s.expiry, expiring = e, true
-			continue
-		}
-		raw := a.Peek()
-		if raw == nil {
-			return s.fail(a, errFieldsMissing)
-		}
-		switch a.Word() {
-		case "FIELDS":
-			s.pairs = readPairs(c)
-			return s
+	s := fieldSetting{expiry: commands.PartExpiry{Bare: "KEEPTTL"}}
+	s.pairs = readPlaced(c, 2, func(word string) bool {
+		switch word {
 		case "FNX":
-			s.when.only(a, setNew, errFieldConditions)
+			s.when.Only(a, commands.PartsNew, errFieldConditions)
 		case "FXX":
-			s.when.only(a, setOld, errFieldConditions)
+			s.when.Only(a, commands.PartsOld, errFieldConditions)
 		case "NX":
-			s.key.only(a, setNew, errKeyConditions)
+			s.key.Only(a, commands.PartsNew, errKeyConditions)
 		case "XX":
-			s.key.only(a, setOld, errKeyConditions)
+			s.key.Only(a, commands.PartsOld, errKeyConditions)
 		default:
-			return s.fail(a, errUnknownArgument(raw))
+			return s.expiry.Option(c, word)
 		}
-	}
+		return true
+	})
 	return s
-}
-
-// only takes a condition, which bad excludes if there is one already.
-func (w *setWhen) only(a *commands.Args, when setWhen, bad error) {
-	if *w != setAlways {
-		a.Fail(bad)
-	}
-	*w = when
-}
-
-func (s fieldSetting) fail(a *commands.Args, err error) fieldSetting {
-	a.Fail(err)
-	return s
-}
-
-// readPairs reads the number of fields, and the fields and values, which end
-// the call.
-func readPairs(c *commands.Ctx) [][]byte {
-	a := &c.Args
-	if a.Left() < 3 {
-		a.Fail(commands.ErrArity(c.Command))
-	}
-	n := a.IntIn(1, math.MaxInt32, errNumFieldsInvalid)
-	if a.Err() == nil && 2*n != int64(a.Left()) {
-		a.Fail(commands.ErrArity(c.Command))
-	}
-	return a.Rest()
 }
 
 func hsetex(c *commands.Ctx) error {
@@ -208,12 +133,12 @@ func hsetex(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if s.when == setOld || s.key != setAlways {
+	if s.when == commands.PartsOld || s.key != commands.PartsAlways {
 		_, _, ok, err := edit(c, key)
 		if err != nil {
 			return err
 		}
-		if !ok && (s.when == setOld || s.key == setOld) || ok && s.key == setNew {
+		if !ok && (s.when == commands.PartsOld || s.key == commands.PartsOld) || ok && s.key == commands.PartsNew {
 			c.Reply.Int(0)
 			return nil
 		}
@@ -225,7 +150,11 @@ func hsetex(c *commands.Ctx) error {
 	if err := ready(c, h, 2, s.pairs...); err != nil {
 		return err
 	}
-	if !s.allowed(c, h) {
+	there := func(field []byte) bool {
+		_, found := h.Get(field, c.Now)
+		return found
+	}
+	if !s.when.Allows(s.pairs, 2, there) {
 		c.Reply.Int(0)
 		return nil
 	}
@@ -234,23 +163,11 @@ func hsetex(c *commands.Ctx) error {
 	return nil
 }
 
-func (s *fieldSetting) allowed(c *commands.Ctx, h *hash.Hash) bool {
-	if s.when == setAlways {
-		return true
-	}
-	for i := 0; i < len(s.pairs); i += 2 {
-		if _, found := h.Get(s.pairs[i], c.Now); found != (s.when == setOld) {
-			return false
-		}
-	}
-	return true
-}
-
 // apply sets the fields. If the time at which they are to go has come they are
 // deleted instead, which leaves the same hash.
 func (s *fieldSetting) apply(c *commands.Ctx, key []byte, h *hash.Hash, ch *structures.Change) {
-	x := expirer(c, h, ch, s.expiry.ms)
-	past := s.expiry.set && s.expiry.ms <= c.Now
+	x := expirer(c, h, ch, s.expiry.Millis)
+	past := s.expiry.Set && s.expiry.Millis <= c.Now
 	for i := 0; i < len(s.pairs); i += 2 {
 		name, value := s.pairs[i], s.pairs[i+1]
 		switch {
@@ -258,10 +175,10 @@ func (s *fieldSetting) apply(c *commands.Ctx, key []byte, h *hash.Hash, ch *stru
 			h.Delete(ch, name)
 			x.Deleted++
 			x.Parts.Add(name)
-		case s.expiry.set:
+		case s.expiry.Set:
 			h.SetKeepTTL(ch, name, value)
 			x.Expire(name)
-		case s.expiry.bare != "":
+		case s.expiry.Plain:
 			h.SetKeepTTL(ch, name, value)
 		default:
 			h.Set(ch, name, value)

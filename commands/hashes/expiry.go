@@ -12,7 +12,7 @@ func fieldExpiryRows() []commands.Command {
 }
 
 // fieldWords are what the commands call fields.
-var fieldWords = commands.PartWords{Keyword: "FIELDS", Missing: errFieldsMissing, Match: errNumFieldsMatch}
+var fieldWords = commands.PartWords{Keyword: "FIELDS", Missing: errFieldsMissing, Match: errNumFieldsMatch, None: errFieldsNone}
 
 // readFields reads FIELDS, the number of fields and the fields.
 func readFields(a *commands.Args, bad error) [][]byte { return a.Parts(&fieldWords, bad) }
@@ -26,8 +26,8 @@ func hexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 		return err
 	}
 	x := expirer(c, h, ch, c.PartDeadline(u, base))
-	x.When = c.Args.Condition()
-	fields := readFields(&c.Args, errNumFieldsZero)
+	when, fields := c.Args.PartsToExpire(&fieldWords, errNumFieldsZero)
+	x.When = when
 	if err := c.Args.Done(); err != nil {
 		return err
 	}

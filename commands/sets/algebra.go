@@ -74,8 +74,9 @@ func replyVisited(c *commands.Ctx, each func(visit func(member []byte) bool)) {
 }
 
 // store gives the destination the result of an operation, or removes it if that has
-// no members, and replies with their number.
-func store(c *commands.Ctx, event string, destination []byte, result *set.Set) error {
+// no members, and replies with their number. Members have the nearest of the expiries that they have in the sets from.
+func store(c *commands.Ctx, event string, destination []byte, result *set.Set, from []*set.Set) error {
+	result.Inherit(from)
 	switch {
 	case !result.Empty():
 		if err := commands.Store(c, destination, result); err != nil {
@@ -105,7 +106,7 @@ func sinterstore(c *commands.Ctx) error {
 		return err
 	}
 	result := set.Collect(c.Tx.HashKeys(), func(visit func([]byte) bool) { set.Intersect(sets, visit) })
-	return store(c, "sinterstore", destination, result)
+	return store(c, "sinterstore", destination, result, sets)
 }
 
 func sintercard(c *commands.Ctx) error { return card(c, false, set.Intersect) }
@@ -168,7 +169,7 @@ func sunionstore(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return store(c, "sunionstore", destination, set.Union(sets, c.Tx.HashKeys()))
+	return store(c, "sunionstore", destination, set.Union(sets, c.Tx.HashKeys()), sets)
 }
 
 func sdiff(c *commands.Ctx) error {
@@ -186,7 +187,7 @@ func sdiffstore(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return store(c, "sdiffstore", destination, set.Collect(c.Tx.HashKeys(), subtracted(c, sets)))
+	return store(c, "sdiffstore", destination, set.Collect(c.Tx.HashKeys(), subtracted(c, sets)), sets[:1])
 }
 
 // subtracted visits the members of the first set that none of the others has.

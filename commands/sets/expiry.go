@@ -11,7 +11,7 @@ func expiryRows() []commands.Command {
 }
 
 // memberWords are what the commands call members.
-var memberWords = commands.PartWords{Keyword: "MEMBERS", Missing: errMembersMissing, Match: errNumMembersMatch}
+var memberWords = commands.PartWords{Keyword: "MEMBERS", Missing: errMembersMissing, Match: errNumMembersMatch, None: errMembersNone}
 
 // sexpire looks at the type of the key before it reads its arguments, as HEXPIRE does.
 func sexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
@@ -21,8 +21,9 @@ func sexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 		return err
 	}
 	x := commands.PartExpirer{Value: s, Change: ch, Delete: func(member []byte) { s.Remove(ch, member) }, Now: c.Now,
-		Millis: c.PartDeadline(u, base), When: c.Args.Condition()}
-	members := c.Args.Parts(&memberWords, errNumMembersZero)
+		Millis: c.PartDeadline(u, base)}
+	when, members := c.Args.PartsToExpire(&memberWords, errNumMembersZero)
+	x.When = when
 	if err := c.Args.Done(); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ func Group() commands.Group {
 	rows := append(readRows(), writeRows()...)
 	rows = append(rows, randomRows()...)
 	rows = append(rows, expiryRows()...)
+	rows = append(rows, memberExRows()...)
 	return commands.Group{Name: "set", Commands: append(rows, algebraRows()...)}
 }
 

@@ -57,6 +57,20 @@ func TestSetEventsAreThoseOfRedis(t *testing.T) {
 		{"SEXPIRE e 0 MEMBERS 1 a", []string{"srem e"}},
 		{"SEXPIRE e 0 MEMBERS 2 a 1", []string{"srem e", "del e"}},
 		{"STTL e MEMBERS 1 a", []string{"keymiss e"}},
+		{"SADDEX e EX 10 MEMBERS 2 a b", []string{"new e", "sadd e", "sexpire e"}},
+		{"SADDEX e MNX MEMBERS 2 a c", nil},
+		{"SADDEX e MEMBERS 2 a c", []string{"sadd e"}},
+		{"SADDEX e EX 0 MEMBERS 2 a none", []string{"srem e"}},
+		{"SADDEX e EX 0 MEMBERS 1 none", nil},
+		{"SADDEX e PXAT 1 MEMBERS 2 b c", []string{"srem e", "del e"}},
+		{"SADDEX e MXX MEMBERS 1 a", nil},
+		{"SADDEX f EX 10 MEMBERS 2 a b", []string{"new f", "sadd f", "sexpire f"}},
+		{"SMOVE f g a", []string{"srem f", "new g", "sadd g", "sexpire g"}},
+		{"SADD f a c", []string{"sadd f"}},
+		{"SMOVE f g a", []string{"srem f", "spersist g"}},
+		{"SMOVE f g c", []string{"srem f", "sadd g"}},
+		{"SADDEX g MEMBERS 1 b", []string{"sadd g"}},
+		{"SMOVE f g b", []string{"srem f", "del f", "sexpire g"}},
 	} {
 		r.Call(strings.Fields(x.call)...)
 		r.WantEvents(x.events...)

@@ -72,7 +72,7 @@ func srem(c *commands.Ctx) error {
 	return nil
 }
 
-// smove does not look at the destination if there is no source.
+// smove does not look at the destination if there is no source. The member has the expiry that it had in the source, or none.
 func smove(c *commands.Ctx) error {
 	from, to, member := c.Args.Key(), c.Args.Key(), c.Args.Bytes()
 	src, srcChange, ok, err := edit(c, from)
@@ -87,13 +87,14 @@ func smove(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if c.Tx.Err() != nil || !src.Ready(member) || exists && !held.Ready(member) {
+	if c.Tx.Err() != nil || !src.Ready(member) || exists && !held.ReadyExpire(member) {
 		return c.Tx.Err()
 	}
 	if bytes.Equal(from, to) {
 		c.Reply.IntBool(src.Has(member))
 		return nil
 	}
+	ms, expires, _ := src.ExpiryOf(member)
 	if !src.Remove(srcChange, member) {
 		c.Reply.Int(0)
 		return nil
@@ -105,6 +106,16 @@ func smove(c *commands.Ctx) error {
 	}
 	if dst.Add(dstChange, member) {
 		c.Notify(commands.EventSet, "sadd", to)
+	}
+	switch {
+	case expires:
+		if err := set.MayExpire(dstChange); err != nil {
+			return err
+		}
+		dst.ExpireAt(dstChange, member, ms)
+		c.Notify(commands.EventSet, "sexpire", to)
+	case dst.Persist(dstChange, member):
+		c.Notify(commands.EventSet, "spersist", to)
 	}
 	c.Reply.Int(1)
 	return nil

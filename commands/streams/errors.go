@@ -45,6 +45,7 @@ const (
 	errNoName         = commands.WireError("ERR IDMP requires a non-empty idempotent ID")
 	errDuration       = commands.WireError("ERR IDMP-DURATION must be between 1 and 86400 seconds")
 	errMaxSize        = commands.WireError("ERR IDMP-MAXSIZE must be between 1 and 10000 entries")
+	errNothingSet     = commands.WireError("ERR At least one parameter must be given")
 	errReleaseMode    = commands.WireError("ERR mode must be SILENT, FAIL, or FATAL")
 	errReleaseIDs     = commands.WireError("ERR syntax error, expected IDS keyword")
 	errReleaseCount   = commands.WireError("ERR numids must be a positive integer")

@@ -92,15 +92,15 @@ func xcfgset(c *commands.Ctx) error {
 	for a.More() {
 		switch {
 		case a.Left() >= 2 && a.Is("IDMP-DURATION"):
-			seconds = a.IntIn(1, stream.MaxWindowSeconds, errDuration)
+			seconds = readWithin(a, stream.MaxWindowSeconds, errDuration)
 		case a.Left() >= 2 && a.Is("IDMP-MAXSIZE"):
-			most = a.IntIn(1, stream.MaxWindowNames, errMaxSize)
+			most = readWithin(a, stream.MaxWindowNames, errMaxSize)
 		default:
 			a.Syntax()
 		}
 	}
 	if a.Err() == nil && seconds == 0 && most == 0 {
-		a.Syntax()
+		a.Fail(errNothingSet)
 	}
 	if err := a.Done(); err != nil {
 		return err
@@ -127,4 +127,13 @@ func xcfgset(c *commands.Ctx) error {
 	}
 	c.Reply.OK()
 	return nil
+}
+
+// readWithin reads a number from 1 to most; another number is outside.
+func readWithin(a *commands.Args, most int64, outside error) int64 {
+	n := a.Int()
+	if a.Err() == nil && (n < 1 || n > most) {
+		a.Fail(outside)
+	}
+	return n
 }

@@ -18,10 +18,10 @@ const (
 
 	errENXAlone        = commands.WireError("ERR ENX flag requires an expiration")
 	errBounds          = commands.WireError("ERR LBOUND can't be greater than UBOUND")
-	errByInt           = commands.WireError("ERR increment is not an integer or out of range")
+	errByInt           = commands.WireError("ERR Increment is not an integer or out of range")
 	errLowerInt        = commands.WireError("ERR LBOUND is not an integer or out of range")
 	errUpperInt        = commands.WireError("ERR UBOUND is not an integer or out of range")
-	errByFloat         = commands.WireError("ERR increment is not a valid float")
+	errByFloat         = commands.WireError("ERR Increment is not a valid float")
 	errLowerFloat      = commands.WireError("ERR LBOUND is not a valid float")
 	errUpperFloat      = commands.WireError("ERR UBOUND is not a valid float")
 	errByInfinity      = commands.WireError("ERR BYFLOAT increment cannot be Infinity")

@@ -32,6 +32,9 @@ func (t *Table) Blessed(key []byte) bool {
 	return ok
 }
 
+// BlessedKeys is how many keys are to stay, of those that memory knows.
+func (t *Table) BlessedKeys() int { return len(t.blessed) }
+
 // BlessedAt is Blessed for the key of a slot, at which it does not look if no key is blessed.
 func (t *Table) BlessedAt(meta uint64) bool { return len(t.blessed) > 0 && t.Blessed(t.Key(meta)) }
 

@@ -37,6 +37,8 @@ var setCases = []Case{
 	{Command: "SPTTL", What: "members", Before: timedSet, Call: counted(mixed, []string{"SPTTL", Key, "MEMBERS"})},
 	{Command: "SEXPIRETIME", What: "members", Before: timedSet, Call: counted(mixed, []string{"SEXPIRETIME", Key, "MEMBERS"})},
 	{Command: "SPEXPIRETIME", What: "members", Before: timedSet, Call: counted(mixed, []string{"SPEXPIRETIME", Key, "MEMBERS"})},
+	{Command: "SADDEX", What: "members", Before: aSet, Call: counted(mixed, []string{"SADDEX", Key, "EX", "1000", "MEMBERS"})},
+	{Command: "SADDEX", What: "members that go", Before: aSet, Call: counted(mixed, []string{"SADDEX", Key, "EX", "0", "MEMBERS"})},
 	{Command: "SPERSIST", What: "members", Before: timedSet, Call: counted(mixed, []string{"SPERSIST", Key, "MEMBERS"})},
 	{Command: "SINTERCARD", What: "members", Before: twoSets, Call: call("SINTERCARD", "2", Key, "other")},
 	{Command: "SINTERSTORE", What: "members", Before: twoSets, Call: call("SINTERSTORE", "third", Key, "other")},

@@ -1,6 +1,10 @@
 package set
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"bytes"
+
+	"github.com/vigildb/vigil/structures"
+)
 
 // Members can expire. The hash knows how, as fields of a hash do: a member with an expiry lies there,
 // an integer too, and stays there when its expiry is taken away. So integers have to be looked for in
@@ -78,6 +82,46 @@ func (s *Set) Live(now int64) *Set {
 		}
 		s.rest.Each(now, func(member, _ []byte, _ int64) { visit(member) })
 	})
+}
+
+// Inherit gives members the nearest of the expiries that they have in other sets.
+func (s *Set) Inherit(from []*Set) {
+	type expiring struct {
+		member []byte
+		ms     int64
+	}
+	var timed []*Set
+	total := 0
+	for _, f := range distinct(from) {
+		if _, some := f.NextExpiry(); some {
+			timed = append(timed, f)
+			total += f.Len()
+		}
+	}
+	var all []expiring // gathered first: an integer with an expiry lies elsewhere
+	if s.Len()*len(timed) <= total {
+		s.Each(func(member []byte) bool {
+			for _, f := range timed {
+				if ms, has, _ := f.ExpiryOf(member); has {
+					all = append(all, expiring{bytes.Clone(member), ms})
+				}
+			}
+			return true
+		})
+	} else {
+		for _, f := range timed {
+			f.rest.Each(0, func(member, _ []byte, ms int64) {
+				if ms != 0 && s.Has(member) {
+					all = append(all, expiring{bytes.Clone(member), ms})
+				}
+			})
+		}
+	}
+	for _, x := range all {
+		if old, has, _ := s.ExpiryOf(x.member); !has || x.ms < old {
+			s.ExpireAt(nil, x.member, x.ms)
+		}
+	}
 }
 
 // ReadyExpire is Ready for members that are to get an expiry.

@@ -176,3 +176,56 @@ func TestTimedSetsAreOfALaterForm(t *testing.T) {
 		t.Error("a limited change has expiries")
 	}
 }
+
+// A member inherits the nearest expiry, whichever way is the shorter one to find it.
+func TestMembersInheritTheNearestExpiry(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 7))
+	keys := testKeys(1)
+	for range 400 {
+		want := map[string]int64{}
+		from := make([]*Set, 1+r.IntN(4))
+		result := New(keys)
+		for i := range from {
+			from[i] = New(keys)
+			for range r.IntN(30) {
+				member := strconv.Itoa(r.IntN(40))
+				if r.IntN(2) == 0 {
+					member = "word" + member
+				}
+				from[i].Add(nil, []byte(member))
+				if r.IntN(3) == 0 {
+					from[i].ExpireAt(nil, []byte(member), 1+int64(r.IntN(50)))
+				}
+			}
+		}
+		few := r.IntN(2) == 0
+		for _, f := range from {
+			f.Each(func(member []byte) bool {
+				if !few || r.IntN(8) == 0 {
+					result.Add(nil, member)
+				}
+				return true
+			})
+		}
+		for _, f := range from {
+			f.Each(func(member []byte) bool {
+				if ms, has, _ := f.ExpiryOf(member); has && result.Has(member) && (want[string(member)] == 0 || ms < want[string(member)]) {
+					want[string(member)] = ms
+				}
+				return true
+			})
+		}
+		n := result.Len()
+		result.Inherit(append(from, from[0]))
+		got := map[string]int64{}
+		result.Each(func(member []byte) bool {
+			if ms, has, _ := result.ExpiryOf(member); has {
+				got[string(member)] = ms
+			}
+			return true
+		})
+		if result.Len() != n || !maps.Equal(got, want) {
+			t.Fatalf("%d members of %d, got %v, want %v", result.Len(), n, got, want)
+		}
+	}
+}
