@@ -25,7 +25,6 @@ type PartWords struct {
 	// Missing is the error of a call without the keyword, and Match that of a number that is not
 	// that of the arguments behind it.
 	Missing, Match WireError
-	None           WireError // of a call that ends behind the keyword, or the number
 }
 
 // The replies for one part. These are Redis's numbers.

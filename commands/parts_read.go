@@ -8,9 +8,13 @@ type PartReader struct {
 	Width int // arguments of each part: 2 for a field and its value
 	Least int // arguments that have to follow the keyword
 
-	None error // fewer than Least follow
-	Bad  error // what follows first is no number of parts
-	Few  error // fewer parts follow than the number says
+	None    error // fewer than Least follow
+	Bad     error // what follows first is no number of parts
+	Few     error // fewer parts follow than the number says
+	Missing error // there is no keyword
+	Many    error // there are several conditions
+	// Unknown is the error for a word that is no option; named says that it stands behind the parts.
+	Unknown func(word []byte, named bool) error
 }
 
 // Read reads what is left of a call. option reads what follows the word of an option, and reports whether there is
@@ -26,11 +30,11 @@ func (p *PartReader) Read(a *Args, option func(word string) bool) (parts [][]byt
 			named = true
 			parts = p.block(a)
 		case !option(word):
-			a.Fail(ErrUnknownArgument(raw))
+			a.Fail(p.Unknown(raw, named))
 		}
 	}
 	if !named {
-		a.Fail(Errorf("ERR missing %s argument", p.Words.Keyword))
+		a.Fail(p.Missing)
 	}
 	return parts
 }
@@ -53,26 +57,21 @@ func (p *PartReader) block(a *Args) [][]byte {
 // ErrUnknownArgument is the error for a word that is no option.
 func ErrUnknownArgument(word []byte) WireError { return Errorf("ERR unknown argument: %s", word) }
 
-// PartsToExpire reads the parts that get an expiry, and the condition for that: a call of HEXPIRE or SEXPIRE from behind
-// the time. bad is the error for what is no number of parts.
-func (a *Args) PartsToExpire(w *PartWords, bad error) (when ExpiryCondition, parts [][]byte) {
-	read := PartReader{Words: w, Width: 1, Least: 2, None: w.None, Bad: bad, Few: errFewArguments}
-	parts = read.Read(a, func(word string) bool {
+// ToExpire reads the parts that get an expiry, and the condition for that: a call of HEXPIRE or SEXPIRE from behind
+// the time.
+func (p *PartReader) ToExpire(a *Args) (when ExpiryCondition, parts [][]byte) {
+	parts = p.Read(a, func(word string) bool {
 		f := ParseExpiryCondition(word)
 		when |= f
 		return f != 0
 	})
 	if when&(when-1) != 0 {
-		a.Fail(errManyConditions)
+		a.Fail(p.Many)
 	}
 	return when, parts
 }
 
-const (
-	errFewArguments   = WireError("ERR wrong number of arguments")
-	errManyConditions = WireError("ERR Multiple condition flags specified")
-	errNoPartExpiry   = WireError("ERR missing expire time")
-)
+const errNoPartExpiry = WireError("ERR missing expire time")
 
 // PartExpiry is the option that gives parts an expiry, or the word without a time that a command takes in its place.
 type PartExpiry struct {

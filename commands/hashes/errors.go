@@ -8,7 +8,6 @@ const (
 	errNotFloat         = commands.WireError("ERR hash value is not a float")
 	errIncrNaNOrInf     = commands.WireError("ERR value is NaN or Infinity")
 	errFieldsMissing    = commands.WireError("ERR Mandatory argument FIELDS is missing or not at the right position")
-	errFieldsNone       = commands.WireError("ERR FIELDS requires at least numfields and one field argument")
 	errNumFields        = commands.WireError("ERR Number of fields must be a positive integer")
 	errNumFieldsZero    = commands.WireError("ERR Parameter `numFields` should be greater than 0")
 	errNumFieldsMatch   = commands.WireError("ERR The `numfields` parameter must match the number of arguments")

@@ -54,13 +54,6 @@ func hgetdel(c *commands.Ctx) error {
 	return nil
 }
 
-// readPlaced reads fields that stand anywhere among the options of a call. width is 2 if values follow them.
-func readPlaced(c *commands.Ctx, width int, option func(word string) bool) [][]byte {
-	arity := commands.ErrArity(c.Command)
-	read := commands.PartReader{Words: &fieldWords, Width: width, Least: 1 + width, None: arity, Bad: errNumFieldsInvalid, Few: arity}
-	return read.Read(&c.Args, option)
-}
-
 // hgetex looks at the type of the key before it reads its arguments, as Redis
 // does.
 func hgetex(c *commands.Ctx) error {
@@ -70,7 +63,8 @@ func hgetex(c *commands.Ctx) error {
 		return err
 	}
 	e := commands.PartExpiry{Bare: "PERSIST"}
-	fields := readPlaced(c, 1, func(word string) bool { return e.Option(c, word) })
+	read := placed(1, errNumFields)
+	fields := read.Read(&c.Args, func(word string) bool { return e.Option(c, word) })
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -109,7 +103,15 @@ type fieldSetting struct {
 func readFieldSetting(c *commands.Ctx) fieldSetting {
 	a := &c.Args
 	s := fieldSetting{expiry: commands.PartExpiry{Bare: "KEEPTTL"}}
-	s.pairs = readPlaced(c, 2, func(word string) bool {
+	read, arity := placed(2, errNumFieldsInvalid), commands.ErrArity(c.Command)
+	read.Least, read.None, read.Few = 3, arity, arity
+	read.Unknown = func(word []byte, named bool) error {
+		if named {
+			return arity
+		}
+		return commands.ErrUnknownArgument(word)
+	}
+	s.pairs = read.Read(a, func(word string) bool {
 		switch word {
 		case "FNX":
 			s.when.Only(a, commands.PartsNew, errFieldConditions)

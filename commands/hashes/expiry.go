@@ -12,10 +12,23 @@ func fieldExpiryRows() []commands.Command {
 }
 
 // fieldWords are what the commands call fields.
-var fieldWords = commands.PartWords{Keyword: "FIELDS", Missing: errFieldsMissing, Match: errNumFieldsMatch, None: errFieldsNone}
+var fieldWords = commands.PartWords{Keyword: "FIELDS", Missing: errFieldsMissing, Match: errNumFieldsMatch}
 
 // readFields reads FIELDS, the number of fields and the fields.
 func readFields(a *commands.Args, bad error) [][]byte { return a.Parts(&fieldWords, bad) }
+
+// placed reads fields that stand anywhere among the options of a call, with the errors of Redis 8.0 for calls that
+// no version understands. width is 2 if values follow the fields, and bad the error for what is no number of them.
+func placed(width int, bad error) commands.PartReader {
+	return commands.PartReader{Words: &fieldWords, Width: width, Bad: bad, None: errNumFieldsMatch, Few: errNumFieldsMatch,
+		Missing: errFieldsMissing, Many: errFieldsMissing,
+		Unknown: func(_ []byte, named bool) error {
+			if named {
+				return errNumFieldsMatch
+			}
+			return errFieldsMissing
+		}}
+}
 
 // hexpire looks at the type of the key before it reads its arguments, as Redis
 // does.
@@ -26,7 +39,8 @@ func hexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 		return err
 	}
 	x := expirer(c, h, ch, c.PartDeadline(u, base))
-	when, fields := c.Args.PartsToExpire(&fieldWords, errNumFieldsZero)
+	read := placed(1, errNumFieldsZero)
+	when, fields := read.ToExpire(&c.Args)
 	x.When = when
 	if err := c.Args.Done(); err != nil {
 		return err

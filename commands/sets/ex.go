@@ -27,8 +27,7 @@ type memberSetting struct {
 func readMemberSetting(c *commands.Ctx) memberSetting {
 	a := &c.Args
 	s := memberSetting{expiry: commands.PartExpiry{Bare: "KEEPTTL"}}
-	read := commands.PartReader{Words: &memberWords, Width: 1, Least: 1, None: commands.ErrArity(c.Command),
-		Bad: errNumMembersWrong, Few: errNumMembersFew}
+	read := placed(1, errNumMembersWrong, commands.ErrArity(c.Command))
 	s.members = read.Read(a, func(word string) bool {
 		switch word {
 		case "MNX":

@@ -11,7 +11,15 @@ func expiryRows() []commands.Command {
 }
 
 // memberWords are what the commands call members.
-var memberWords = commands.PartWords{Keyword: "MEMBERS", Missing: errMembersMissing, Match: errNumMembersMatch, None: errMembersNone}
+var memberWords = commands.PartWords{Keyword: "MEMBERS", Missing: errMembersMissing, Match: errNumMembersMatch}
+
+// placed reads members that stand anywhere among the options of a call. At least so many arguments follow MEMBERS, else
+// the error is none; bad is that for what is no number of members.
+func placed(least int, bad, none error) commands.PartReader {
+	return commands.PartReader{Words: &memberWords, Width: 1, Least: least, Bad: bad, None: none, Few: errNumMembersFew,
+		Missing: errMembersNowhere, Many: errMemberConditions,
+		Unknown: func(word []byte, _ bool) error { return commands.ErrUnknownArgument(word) }}
+}
 
 // sexpire looks at the type of the key before it reads its arguments, as HEXPIRE does.
 func sexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
@@ -22,7 +30,8 @@ func sexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	}
 	x := commands.PartExpirer{Value: s, Change: ch, Delete: func(member []byte) { s.Remove(ch, member) }, Now: c.Now,
 		Millis: c.PartDeadline(u, base)}
-	when, members := c.Args.PartsToExpire(&memberWords, errNumMembersZero)
+	read := placed(2, errNumMembersZero, errMembersNone)
+	when, members := read.ToExpire(&c.Args)
 	x.When = when
 	if err := c.Args.Done(); err != nil {
 		return err
