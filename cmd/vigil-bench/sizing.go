@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,9 +40,17 @@ var parts = []part{
 	{name: "bits, epoch 2018-04-01", n: 200, commands: []string{"SETBIT activity:% " + strconv.Itoa(minuteOf2026) + " 1", "EXPIRE activity:% 86400"}},
 }
 
+// hashes are sessions of other applications, with the same fields each.
+var hashes = []part{
+	{name: "session, a hash of 5 fields, short names", commands: []string{"HSET session:abcdefghijklmnop:% " +
+		"user 12345678 ip 192.168.100.2 agent Mozilla/5.0-(X11;-Linux-x86_6 created 1700000000 pages 123"}},
+	{name: "the same, long names", commands: []string{"HSET session:abcdefghijklmnop:% " +
+		"userid 12345678 address 192.168.100.2 useragent Mozilla/5.0-(X11;-Linux-x86_6 created_at 1700000000 page_count 123"}},
+}
+
 // whole is a session with all parts but the last.
 func whole(n int) part {
-	p := part{name: "all of it but the last line", n: n}
+	p := part{name: "all of it but the line before", n: n}
 	for _, each := range parts[:len(parts)-1] {
 		p.commands = append(p.commands, each.commands...)
 	}
@@ -55,7 +64,7 @@ func sizing(o *options, r *report) error {
 		"BGREWRITEAOF and a stop. Redis 7.0 has no Bloom filters, and no expiry of fields.", o.sessions))
 	r.row("part", "sessions", "memory", "process", "on disk", o.peerName()+", memory")
 	r.rule(6)
-	for _, p := range append(parts[:len(parts):len(parts)], whole(o.sessions)) {
+	for _, p := range slices.Concat(parts, []part{whole(o.sessions)}, hashes) {
 		if p.n == 0 {
 			p.n = o.sessions / 10
 		}
