@@ -138,7 +138,7 @@ func (s *Store) CopyTo(in *intake.Intake, keep func(db int, key []byte, kind str
 	if err := in.Err(); err != nil {
 		return err
 	}
-	if s.keys != *in.Secrets {
+	if !s.keys.Equal(in.Secrets) {
 		return ErrMember
 	}
 	err := s.Materialise(context.Background())

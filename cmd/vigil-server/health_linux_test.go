@@ -51,16 +51,16 @@ func wantHealth(t *testing.T, p *process, path string, status int, body string) 
 // comparison is one side of an "and" in an alert.
 var comparison = regexp.MustCompile(`^([a-z_]+) == ([0-9.]+)$`)
 
-// fires evaluates an alert of docs/monitoring.md, which compares metrics without labels, with those of a server.
+// fires evaluates an alert of packaging/monitoring, which compares metrics without labels, with those of a server.
 func fires(t *testing.T, alert string, p *process) bool {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/monitoring.md")
+	doc, err := os.ReadFile("packaging/monitoring/alerts.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := regexp.MustCompile(`- alert: ` + alert + `\b.*\n +expr: (.*)\n`).FindSubmatch(doc)
 	if m == nil {
-		t.Fatalf("docs/monitoring.md has no alert %s", alert)
+		t.Fatalf("packaging/monitoring/alerts.yaml has no alert %s", alert)
 	}
 	_, text := askWindow(t, p, "metrics")
 	parser := expfmt.NewTextParser(model.LegacyValidation)

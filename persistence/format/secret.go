@@ -30,6 +30,11 @@ func DeriveKeys(secret [16]byte) Keys {
 	}
 }
 
+// Equal reports whether the keys come from the same secret.
+func (k *Keys) Equal(other *Keys) bool {
+	return k.Hash == other.Hash && k.Cursors == other.Cursors && k.Values.Fields == other.Values.Fields && k.Values.Cursors == other.Values.Cursors
+}
+
 // LogID returns what tells the segments of the log of a store from those of others.
 func LogID(secret [16]byte) [16]byte { return derive(secret, "vigil log") }
 
