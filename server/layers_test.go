@@ -59,7 +59,7 @@ const rooms = `
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
 	persistence/expiry:     persistence/format
 	persistence/fence:
-	persistence/format:     persistence/journal structures structures/types
+	persistence/format:     persistence/journal structures structures/types structures/shapes
 	persistence/grouplog:   persistence/log persistence/storelog
 	persistence/intake:     persistence/expiry persistence/fence persistence/format persistence/keyspace persistence/lsm persistence/writeback structures structures/text
 	persistence/journal:    persistence/tail structures structures/text
@@ -106,7 +106,7 @@ const rooms = `
 	server/source:          persistence structures structures/aof
 	server/tracking:        commands
 	server/transport:       structures
-	structures:
+	structures:             structures/shapes
 	structures/aof:         structures
 	structures/bits:        structures
 	structures/bloom:       structures structures/paged
@@ -114,7 +114,7 @@ const rooms = `
 	structures/countmin:    structures structures/cells
 	structures/cuckoo:      structures structures/cells
 	structures/glob:
-	structures/hash:        structures structures/paged
+	structures/hash:        structures structures/paged structures/shapes
 	structures/hyll:        structures
 	structures/json:        structures
 	structures/json/path:   structures/json

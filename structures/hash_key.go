@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/dchest/siphash"
+
+	"github.com/vigildb/vigil/structures/shapes"
 )
 
 // HashKey is the key of a hash function and of a permutation. Clients choose what
@@ -29,9 +31,9 @@ func (k HashKey) SumString(s string) uint64 {
 
 // HashKeys are what the hashes of a store share.
 type HashKeys struct {
-	Fields  HashKey // where a field lies
-	Cursors HashKey // how a cursor hides it
-	Shapes  *Shapes // of the names of fields, nil if each value keeps its own
+	Fields  HashKey        // where a field lies
+	Cursors HashKey        // how a cursor hides it
+	Shapes  *shapes.Shapes // of the names of fields, nil if each value keeps its own
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/shapes"
 )
 
 // Keys are what comes from a store's secret. They are derived with different
@@ -25,7 +26,7 @@ func DeriveKeys(secret [16]byte) Keys {
 		Values: structures.HashKeys{
 			Fields:  deriveKey(secret, "vigil fields"),
 			Cursors: deriveKey(secret, "vigil cursors of fields"),
-			Shapes:  new(structures.Shapes),
+			Shapes:  new(shapes.Shapes),
 		},
 	}
 }

@@ -6,9 +6,10 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/shapes"
 )
 
-// A small hash rests without its fields if they are those of a shape (see structures.Shapes): its
+// A small hash rests without its fields if they are those of a shape (see shapes.Shapes): its
 // buffer has the values alone, in the order of the shape:
 //
 //	length of the value (uvarint) | value ...
@@ -24,7 +25,7 @@ const (
 
 // findShape returns the shape of the fields of a small hash, nil if it has none. One with an expiry
 // has none.
-func (h *Hash) findShape() *structures.Shape {
+func (h *Hash) findShape() *shapes.Shape {
 	switch {
 	case h.table != nil || h.tagged || h.keys.Shapes == nil:
 		return nil
@@ -36,7 +37,7 @@ func (h *Hash) findShape() *structures.Shape {
 	case h.count == 0 || h.count > bareFields:
 		return nil
 	}
-	var list [structures.MaxShape]byte
+	var list [shapes.MaxBytes]byte
 	names := list[:0]
 	for at := 0; at < len(h.pack); {
 		e := readEntry(h.pack, at)
@@ -46,13 +47,13 @@ func (h *Hash) findShape() *structures.Shape {
 		names = append(append(names, byte(len(e.field))), e.field...)
 		at += e.size
 	}
-	h.shape = h.keys.Shapes.Find(h.keys.Fields, names, h.count)
+	h.shape = h.keys.Shapes.Find(names, h.count, h.keys.Fields.Sum)
 	h.last = h.shape
 	return h.shape
 }
 
 // hasShape reports whether the fields are those of a shape.
-func (h *Hash) hasShape(shape *structures.Shape) bool {
+func (h *Hash) hasShape(shape *shapes.Shape) bool {
 	if h.count != shape.Len {
 		return false
 	}

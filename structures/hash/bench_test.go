@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/shapes"
 	"github.com/vigildb/vigil/structures/structurestest"
 )
 
@@ -132,9 +133,9 @@ func BenchmarkHashRandom(b *testing.B) {
 // What a command on a small hash that rests costs, with its fields in it and without.
 func BenchmarkHashRest(b *testing.B) {
 	fields, value := [][]byte{[]byte("userid"), []byte("address"), []byte("useragent"), []byte("created_at"), []byte("page_count")}, make([]byte, 13)
-	for _, shapes := range []*structures.Shapes{nil, new(structures.Shapes)} {
+	for _, table := range []*shapes.Shapes{nil, new(shapes.Shapes)} {
 		keys := *structurestest.Keys(1)
-		keys.Shapes = shapes
+		keys.Shapes = table
 		h := New(&keys)
 		rest := func() []byte {
 			h.Reset()
@@ -145,7 +146,7 @@ func BenchmarkHashRest(b *testing.B) {
 		}
 		rest()
 		resting := rest()
-		name := map[bool]string{false: "fields", true: "shape"}[shapes != nil]
+		name := map[bool]string{false: "fields", true: "shape"}[table != nil]
 		scratch := make([]byte, 0, 512)
 		b.Run("get/"+name, func(b *testing.B) {
 			b.ReportMetric(float64(len(resting)), "bytes")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/paged"
+	"github.com/vigildb/vigil/structures/shapes"
 )
 
 // Hash maps fields to values, byte strings both. A field can have an expiry,
@@ -37,7 +38,7 @@ type Hash struct {
 	bare          bool
 	// shape has the fields of a small hash in their order, nil if that is not known. last is the
 	// one that the hash, or the one that had this memory before, had last.
-	shape, last *structures.Shape
+	shape, last *shapes.Shape
 
 	pages paged.Tailed[*segment]
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/shapes"
 )
 
 // Seeded returns a source of chance and prints its seed if the test fails.
@@ -53,7 +54,7 @@ func Keys(n uint64) *structures.HashKeys {
 		binary.LittleEndian.PutUint64(b[8:], second)
 		return structures.NewHashKey(b)
 	}
-	return &structures.HashKeys{Fields: key(1), Cursors: key(2), Shapes: new(structures.Shapes)}
+	return &structures.HashKeys{Fields: key(1), Cursors: key(2), Shapes: new(shapes.Shapes)}
 }
 
 // Scan follows cursors from 0 until one is 0 again, and fails if one has more than 31

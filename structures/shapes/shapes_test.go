@@ -1,14 +1,19 @@
-package structures_test
+package shapes
 
 import (
 	"bytes"
 	"fmt"
+	"hash/fnv"
 	"sync"
 	"testing"
-
-	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/structurestest"
 )
+
+// sum is FNV-1a.
+func sum(b []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(b)
+	return h.Sum64()
+}
 
 // nameList is a list of names as Shapes takes it.
 func nameList(names ...string) (b []byte, n int) {
@@ -19,13 +24,12 @@ func nameList(names ...string) (b []byte, n int) {
 }
 
 func TestListIsAShapeWhenItIsMetAgain(t *testing.T) {
-	var s structures.Shapes
-	key := structurestest.Keys(1).Fields
+	var s Shapes
 	names, n := nameList("user", "", "agent")
-	if s.Find(key, names, n) != nil {
+	if s.Find(names, n, sum) != nil {
 		t.Fatal("a list is a shape at once")
 	}
-	shape := s.Find(key, names, n)
+	shape := s.Find(names, n, sum)
 	if shape == nil || shape.Len != 3 || len(shape.Names) != len(names) || s.Number(shape.Number) != shape {
 		t.Fatalf("shape %+v", shape)
 	}
@@ -33,37 +37,35 @@ func TestListIsAShapeWhenItIsMetAgain(t *testing.T) {
 	if again, _ := nameList("user", "", "agent"); !bytes.Equal(shape.Names, again) {
 		t.Errorf("names %q", shape.Names)
 	}
-	var none *structures.Shapes
-	if none.Find(key, names, n) != nil {
+	var none *Shapes
+	if none.Find(names, n, sum) != nil {
 		t.Error("nil found a shape")
 	}
 }
 
 // Lists that occur once are of clients that put data into names.
 func TestListsThatOccurOnceTakeNoRoom(t *testing.T) {
-	var s structures.Shapes
-	key := structurestest.Keys(1).Fields
+	var s Shapes
 	for i := range 200_000 {
-		if names, n := nameList(fmt.Sprint("visit at ", i)); s.Find(key, names, n) != nil {
+		if names, n := nameList(fmt.Sprint("visit at ", i)); s.Find(names, n, sum) != nil {
 			t.Fatalf("list %d is a shape when it is met for the first time", i)
 		}
 	}
 	names, n := nameList("user", "agent")
-	s.Find(key, names, n)
-	if shape := s.Find(key, names, n); shape == nil || shape.Number != 0 {
+	s.Find(names, n, sum)
+	if shape := s.Find(names, n, sum); shape == nil || shape.Number != 0 {
 		t.Errorf("shape %+v behind them", shape)
 	}
 }
 
 func TestTableOfShapesIsBounded(t *testing.T) {
 	for _, size := range []int{8, 200} {
-		var s structures.Shapes
-		key := structurestest.Keys(1).Fields
+		var s Shapes
 		shapes, taken := 0, 0
 		for i := range 100_000 {
 			names, n := nameList(fmt.Sprintf("%0*d", size, i))
-			s.Find(key, names, n)
-			if s.Find(key, names, n) == nil {
+			s.Find(names, n, sum)
+			if s.Find(names, n, sum) == nil {
 				break
 			}
 			shapes, taken = shapes+1, taken+len(names)
@@ -72,21 +74,20 @@ func TestTableOfShapesIsBounded(t *testing.T) {
 			t.Errorf("%d shapes of %d bytes of names", shapes, taken)
 		}
 		names, n := nameList(fmt.Sprintf("%0*d", size, 7))
-		if shape := s.Find(key, names, n); shape == nil || shape.Number != 7 {
+		if shape := s.Find(names, n, sum); shape == nil || shape.Number != 7 {
 			t.Errorf("a full table finds %+v", shape)
 		}
 	}
 }
 
 func TestShapesAreFoundConcurrently(t *testing.T) {
-	var s structures.Shapes
-	key := structurestest.Keys(1).Fields
+	var s Shapes
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for i := range 20_000 {
 				names, n := nameList("user", fmt.Sprint(i%2000))
-				shape := s.Find(key, names, n)
+				shape := s.Find(names, n, sum)
 				if shape == nil {
 					continue
 				}

@@ -1,4 +1,6 @@
-package structures
+// Package shapes has the lists of names that small values of a store share, such as the fields of
+// sessions, so that a value in memory has the number of its list in place of the names.
+package shapes
 
 import (
 	"bytes"
@@ -6,17 +8,15 @@ import (
 	"sync/atomic"
 )
 
-// Shapes are the lists of names that small values of a store share, such as the fields of
-// sessions, so that a value in memory has the number of its list in place of the names. They are
-// never on disk. The zero value is ready, and nil is one without lists. All methods may be called
-// concurrently.
+// Shapes are the lists of a store. They are never on disk. The zero value is ready, and nil is one
+// without lists. All methods may be called concurrently.
 //
 // No list is ever removed, since nothing counts the values that refer to one. Clients that put
 // data into names must not fill the table for the others, so that a list enters it when it is
 // met for the second time within some thousand others.
 type Shapes struct {
 	list atomic.Pointer[[]*Shape] // by number
-	met  [shapesMet]atomic.Uint32 // parts of the hashes of lists that were met once
+	met  [metLists]atomic.Uint32  // parts of the hashes of lists that were met once
 
 	mu    sync.RWMutex
 	known map[string]*Shape
@@ -31,18 +31,18 @@ type Shape struct {
 }
 
 const (
-	// MaxShape bounds the bytes of a list, the length of each name before it included.
-	MaxShape = 255
-	// maxShapes are the lists whose numbers take two bytes, beside a bit; shapesBytes is what the
+	// MaxBytes bounds the bytes of a list, the length of each name before it included.
+	MaxBytes = 255
+	// maxShapes are the lists whose numbers take two bytes, beside a bit; allBytes is what the
 	// names of all may take.
-	maxShapes   = 1 << 13
-	shapesBytes = 1 << 20
-	shapesMet   = 1 << 12
+	maxShapes = 1 << 13
+	allBytes  = 1 << 20
+	metLists  = 1 << 12
 )
 
 // Find returns the shape of a list of n names, each behind a byte with its length; nil if it has
-// none, in particular if it was not met before. The key hashes lists.
-func (s *Shapes) Find(key HashKey, names []byte, n int) *Shape {
+// none, in particular if it was not met before. sum hashes lists.
+func (s *Shapes) Find(names []byte, n int, sum func(names []byte) uint64) *Shape {
 	if s == nil {
 		return nil
 	}
@@ -52,8 +52,8 @@ func (s *Shapes) Find(key HashKey, names []byte, n int) *Shape {
 	if shape != nil || full {
 		return shape
 	}
-	hash := key.Sum(names)
-	if met := &s.met[hash%shapesMet]; met.Load() != uint32(hash>>32) {
+	hash := sum(names)
+	if met := &s.met[hash%metLists]; met.Load() != uint32(hash>>32) {
 		met.Store(uint32(hash >> 32))
 		return nil
 	}
@@ -62,7 +62,7 @@ func (s *Shapes) Find(key HashKey, names []byte, n int) *Shape {
 
 // full reports that there is no room for a list of so many bytes.
 func (s *Shapes) full(size int) bool {
-	return len(s.known) >= maxShapes || s.size+size > shapesBytes
+	return len(s.known) >= maxShapes || s.size+size > allBytes
 }
 
 func (s *Shapes) add(names []byte, n int) *Shape {
