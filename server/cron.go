@@ -95,9 +95,7 @@ func (c *cron) run(srv *Server) {
 		srv.source.Tick()
 		srv.links.dropIdle(now)
 		srv.mindBackups()
-		if srv.history.due(now) {
-			srv.history.take(now, srv.totals(srv.lately()))
-		}
+		srv.history.take(now, srv.totals)
 	}
 }
 

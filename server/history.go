@@ -1,10 +1,9 @@
 package server
 
 import (
+	"slices"
 	"sync"
 	"time"
-
-	"github.com/vigildb/vigil/persistence"
 
 	"github.com/vigildb/vigil/server/internal/door"
 )
@@ -22,8 +21,8 @@ type totals struct {
 	times                                     []int64 // by bucket of a histogram, of all commands; nil: none was counted
 }
 
-func (srv *Server) totals(f persistence.Stats) totals {
-	st := &srv.stats
+func (srv *Server) totals() totals {
+	st, f := &srv.stats, srv.lately()
 	user, system := cpuTimes()
 	free, _ := srv.store.Space()
 	t := totals{input: st.inputBytes.Load(), output: st.outputBytes.Load(), hits: st.hits.Load(), misses: st.misses.Load(),
@@ -60,25 +59,19 @@ type history struct {
 	last totals                     // at that time; guarded by mu
 }
 
-// due reports whether it is time for a sample.
-func (h *history) due(now time.Time) bool {
+// take adds a sample if it is time for one, and counts only then. After CONFIG RESETSTAT, or a
+// suspend of the machine, a sample covers what was counted since.
+func (h *history) take(now time.Time, count func() totals) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	gone := now.Sub(h.at)
-	return h.at.IsZero() || gone < 0 || gone >= door.HistoryStep
-}
-
-// take adds a sample if it is time for one. After CONFIG RESETSTAT, or a suspend
-// of the machine, a sample covers what was counted since.
-func (h *history) take(now time.Time, t totals) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	gone := now.Sub(h.at)
-	if h.at.IsZero() || gone < 0 {
-		h.at, h.last = now, t
+	first := h.at.IsZero() || gone < 0
+	if !first && gone < door.HistoryStep {
 		return
 	}
-	if gone < door.HistoryStep {
+	t := count()
+	if first {
+		h.at, h.last = now, t
 		return
 	}
 	grown := func(now, then int64) float32 {
@@ -115,20 +108,15 @@ func timesSince(now, then []int64) (p50, p99, p999 float32) {
 	if now == nil {
 		return 0, 0, 0
 	}
-	since, total := make([]int64, histogramSize), int64(0)
-	reset := then == nil
-	for i, n := range now {
-		if !reset && n < then[i] {
-			reset, total = true, 0
-			for k := range i {
-				since[k] = now[k]
-				total += now[k]
-			}
+	since, total := slices.Clone(now), int64(0)
+	for i, n := range then {
+		if since[i] -= n; since[i] < 0 { // the counters were reset
+			copy(since, now)
+			break
 		}
-		if since[i] = n; !reset {
-			since[i] -= then[i]
-		}
-		total += since[i]
+	}
+	for _, n := range since {
+		total += n
 	}
 	if total == 0 {
 		return 0, 0, 0

@@ -161,9 +161,10 @@ func TestHistoryForgetsWhatIsOlder(t *testing.T) {
 	var srv Server
 	now := time.Unix(1e9, 0)
 	const steps = historyLength + 5
+	counted := func(calls int64) func() totals { return func() totals { return totals{calls: calls} } }
 	for i := range steps + 1 {
-		srv.history.take(now, totals{calls: int64(i * i)})
-		srv.history.take(now.Add(door.HistoryStep-1), totals{calls: 1 << 40}) // too early
+		srv.history.take(now, counted(int64(i*i)))
+		srv.history.take(now.Add(door.HistoryStep-1), counted(1<<40)) // too early
 		now = now.Add(door.HistoryStep)
 	}
 	all, at := door.Of(&srv).History()
@@ -175,8 +176,8 @@ func TestHistoryForgetsWhatIsOlder(t *testing.T) {
 			t.Fatalf("sample %d: got %v commands a second, want %v", i, s.Ops, float32(2*n+1)/10)
 		}
 	}
-	srv.history.take(now.Add(-time.Hour), totals{}) // the clock was set back
-	srv.history.take(now.Add(-time.Hour+door.HistoryStep), totals{calls: 10})
+	srv.history.take(now.Add(-time.Hour), counted(0)) // the clock was set back
+	srv.history.take(now.Add(-time.Hour+door.HistoryStep), counted(10))
 	if all, _ := door.Of(&srv).History(); all[historyLength-1].Ops != 1 {
 		t.Errorf("after the clock was set back: got %+v", all[historyLength-1])
 	}

@@ -34,7 +34,7 @@ type Still struct {
 	Slots string `json:",omitempty"`
 }
 
-// PartOrder says of which snapshot a part is made or removed, and by which entry the group has the slots of the part.
+// PartOrder names the snapshot whose part is made or removed, and the entry by which the group has the slots of the part.
 type PartOrder struct {
 	Index uint64          `json:",omitempty"`
 	Whole *snapshot.Whole `json:",omitempty"`

@@ -60,10 +60,11 @@ func (h *Hash) hasShape(shape *shapes.Shape) bool {
 	names := shape.Names
 	for at := 0; at < len(h.pack); {
 		e := readEntry(h.pack, at)
-		if n := len(e.field); n != int(names[0]) || !bytes.Equal(e.field, names[1:1+n]) {
+		n := 1 + int(names[0])
+		if !bytes.Equal(e.field, names[1:n]) {
 			return false
 		}
-		names = names[1+len(e.field):]
+		names = names[n:]
 		at += e.size
 	}
 	return true
@@ -141,8 +142,13 @@ func bareEntry(buf []byte, at int) entry {
 	return entry{value: buf[from:end:end], at: at, size: w + size}
 }
 
-// dressed is the size of the buffer of a bare hash with its fields.
-func (h *Hash) dressed() int { return len(h.pack) + len(h.shape.Names) }
+// dressed is the size of the buffer of a small hash with its fields.
+func (h *Hash) dressed() int {
+	if !h.bare {
+		return len(h.pack)
+	}
+	return len(h.pack) + len(h.shape.Names)
+}
 
 // dress puts the fields of a bare hash into its buffer. It does nothing to another one.
 func (h *Hash) dress() {
@@ -166,18 +172,4 @@ func (h *Hash) dress() {
 		w += copy(h.pack[w:], value.value)
 		names = names[n:]
 	}
-}
-
-// appendEntries appends the entries of a small hash.
-func (h *Hash) appendEntries(dst []byte) []byte {
-	if !h.bare {
-		return append(dst, h.pack...)
-	}
-	h.bareEach(func(e entry) bool {
-		dst = append(dst, byte(len(e.field))<<1)
-		dst = binary.AppendUvarint(dst, uint64(len(e.value)))
-		dst = append(append(dst, e.field...), e.value...)
-		return true
-	})
-	return dst
 }

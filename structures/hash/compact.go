@@ -17,7 +17,7 @@ const compactFields = 256
 // IsCompact reports whether the hash is small.
 func (h *Hash) IsCompact(limit int) bool {
 	if h.table == nil {
-		return len(h.pack) <= limit && (!h.bare || h.dressed() <= limit)
+		return h.dressed() <= limit
 	}
 	return h.table.live <= limit && h.count <= compactFields && h.pages.Whole()
 }

@@ -43,7 +43,8 @@ const (
 // AppendHead appends the encoding of the head to dst.
 func (h *Hash) AppendHead(dst []byte) []byte {
 	if h.table == nil {
-		return h.appendEntries(append(dst, hashInHead))
+		h.dress()
+		return append(append(dst, hashInHead), h.pack...)
 	}
 	form := byte(hashPaged)
 	if h.table.segments > structures.IndexedPages() || !h.pages.Whole() {

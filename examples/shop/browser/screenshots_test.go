@@ -54,7 +54,7 @@ func everyShot() []shot {
 	return all
 }
 
-// shopInUse is a shop of which the visitor has seen something, with a full cart.
+// shopInUse is a shop whose visitor has seen some pages and has a full cart.
 func shopInUse(t *testing.T) *visitor {
 	t.Helper()
 	s := newStage(t, "*")

@@ -185,7 +185,7 @@ func (f *Figures) Keys() (n float64) {
 // Loading reports that there are no keys to look at yet.
 func (f *Figures) Loading() bool { return f.Number("loading") == 1 }
 
-// SlowLog returns entries of the slow log, the newest first, of which there may be more than Figures has.
+// SlowLog returns entries of the slow log, the newest first. It may return more than Figures has.
 func (s *Source) SlowLog(most int) (all []SlowEntry, err error) {
 	answers, err := s.Observer.Ask(AnswerTime, 0, Call{"SLOWLOG", "GET", strconv.Itoa(most)})
 	if err != nil {
