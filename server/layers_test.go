@@ -93,6 +93,7 @@ const rooms = `
 	server/internal/group:  commands/cluster commands/members persistence/member server/internal/handlers structures/slots
 	server/internal/handlers: server/transport structures/slots
 	server/internal/report: server server/conf server/internal/door
+	server/membership/membershiptest: server server/conf server/membership
 	server/metrics:         server server/internal/report
 	server/servertest:      server server/internal/door
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types

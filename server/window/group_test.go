@@ -2,19 +2,12 @@ package window
 
 import (
 	"bytes"
-	"context"
-	"fmt"
-	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/vigildb/vigil/server"
-	"github.com/vigildb/vigil/server/conf"
-	"github.com/vigildb/vigil/server/membership"
-
 	"github.com/vigildb/vigil/server/internal/report"
+	"github.com/vigildb/vigil/server/membership/membershiptest"
 )
 
 func TestGroupPageOfAServerThatIsAlone(t *testing.T) {
@@ -73,59 +66,11 @@ func TestGroupPageIsBounded(t *testing.T) {
 	}
 }
 
-// freePort is a port that was free a moment ago.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // newGroupRig is a rig whose server is a group by itself, on the disk, that has all slots.
 func newGroupRig(t *testing.T) *rig {
 	t.Helper()
-	config, err := conf.Load([]string{"--dir", t.TempDir(), "--port", fmt.Sprint(freePort(t)), "--cluster-port", fmt.Sprint(freePort(t)), "--cluster-enabled", "yes",
-		"--cluster-slots", "0-16383", "--cluster-secret", "0123456789abcdef", "--slowlog-log-slower-than", "0"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	member, err := membership.Listen(config, membership.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := server.Options{Config: config}
-	member.Join(&o)
-	srv, err := server.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := srv.Load(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	w, err := Open(srv, config, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{t: t, srv: srv, w: w, h: w.Handler(), now: time.Now(), client: report.NewObserver(srv.Dial, nil)}
-	w.now = func() time.Time {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.now
-	}
-	t.Cleanup(func() {
-		r.client.Close()
-		if err := w.Close(); err != nil {
-			t.Errorf("close the window: %v", err)
-		}
-		if err := srv.Close(context.Background()); err != nil {
-			t.Errorf("close the server: %v", err)
-		}
-	})
-	poll(t, "the server leads", func() bool { return srv.Health() == nil && r.do("SET", "k", "v").Err() == nil })
-	return r
+	srv, config := membershiptest.Alone(t, "--slowlog-log-slower-than", "0")
+	return rigOf(t, srv, config)
 }
 
 func TestGroupOfOneIsShownAndMeasured(t *testing.T) {

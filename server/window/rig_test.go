@@ -58,6 +58,17 @@ func startRig(t testing.TB, change func(*server.Options), args ...string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := srv.Close(context.Background()); err != nil {
+			t.Errorf("close the server: %v", err)
+		}
+	})
+	return rigOf(t, srv, config)
+}
+
+// rigOf opens the window of a server, which is closed later.
+func rigOf(t testing.TB, srv *server.Server, config *conf.Config) *rig {
+	t.Helper()
 	w, err := Open(srv, config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +83,6 @@ func startRig(t testing.TB, change func(*server.Options), args ...string) *rig {
 		r.client.Close()
 		if err := w.Close(); err != nil {
 			t.Errorf("close the window: %v", err)
-		}
-		if err := srv.Close(context.Background()); err != nil {
-			t.Errorf("close the server: %v", err)
 		}
 	})
 	return r

@@ -2,12 +2,9 @@ package monitoring
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -22,8 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/vigildb/vigil/server"
-	"github.com/vigildb/vigil/server/conf"
-	"github.com/vigildb/vigil/server/membership"
+	"github.com/vigildb/vigil/server/membership/membershiptest"
 	"github.com/vigildb/vigil/server/window"
 )
 
@@ -115,51 +111,16 @@ func (a alerts) queries() (all []query) {
 	return all
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
-}
-
 // exported are the metrics of a server that is a cluster by itself and has a schedule and a placement map, with the names of
 // their labels.
 func exported(t *testing.T) map[string][]string {
 	t.Helper()
-	config, err := conf.Load([]string{"--dir", t.TempDir(), "--port", freePort(t), "--cluster-port", freePort(t), "--cluster-enabled", "yes",
-		"--cluster-slots", "0-16383", "--cluster-secret", "0123456789abcdef", "--http-port", "auto"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	member, err := membership.Listen(config, membership.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := server.Options{Config: config}
-	member.Join(&o)
-	srv, err := server.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { srv.Close(context.Background()) })
-	if err := srv.Load(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	srv, config := membershiptest.Alone(t, "--http-port", "auto")
 	w, err := window.Open(srv, config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	for end := time.Now().Add(20 * time.Second); strings.Contains(send(t, srv, "SET k v\r\n"), "-"); {
-		if time.Now().After(end) {
-			t.Fatal("the group of one does not take writes")
-		}
-		wait := time.NewTimer(2 * time.Millisecond)
-		<-wait.C
-	}
 	made := send(t, srv, "SCHED.CREATE feeds SEED 1\r\nSCHED.ADD feeds a RATE 1\r\nPLACE.CREATE shards SEED 1\r\nPLACE.SET shards a 1\r\n")
 	if strings.Contains(made, "-ERR") {
 		t.Fatal(made)
