@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 
 	"github.com/vigildb/vigil/server/internal/group"
+	"github.com/vigildb/vigil/server/resharding"
 )
 
 // ScanSlots implements [cluster.Keys].
@@ -19,9 +20,6 @@ func (h host) ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byt
 	}
 	return err
 }
-
-// slotStep is how many keys are looked at while their shard is locked.
-const slotStep = 512
 
 // EmptySlots removes the keys of some slots, of those that the group has, and returns when that is committed. It fails while one of
 // them is about to be another group's.
@@ -84,7 +82,7 @@ func (s *session) removeSome(from uint64, of *slots.Set, allowed func() bool) (n
 	s.tx.Select(0)
 	s.tx.OnChange = s.changed
 	var keys [][]byte
-	next = s.tx.ScanShard(from, slotStep, func(key []byte) {
+	next = s.tx.ScanShard(from, resharding.ScannedAtOnce, func(key []byte) {
 		if of.Has(commands.KeySlot(key)) {
 			keys = append(keys, append([]byte(nil), key...))
 		}

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// scannedAtOnce is how many keys are looked at while their shard is locked: other clients wait for less than a tenth of a
+	// ScannedAtOnce is how many keys are looked at while their shard is locked: other clients wait for less than a tenth of a
 	// millisecond.
-	scannedAtOnce = 512
+	ScannedAtOnce = 512
 	// takenAtOnce is how many keys are taken in while their shards are locked, and takenBytes about how many bytes.
 	takenAtOnce = 64
 	takenBytes  = 256 << 10
@@ -61,7 +61,7 @@ func (k *Keys) scan(ctx context.Context, see func(key []byte), more func() bool)
 				return 0, false, err
 			}
 			tx.Select(0)
-			from = tx.ScanShard(from, scannedAtOnce, see)
+			from = tx.ScanShard(from, ScannedAtOnce, see)
 			err := tx.Err()
 			newest, leads = max(newest, tx.Seen()), leads || tx.Writable()
 			tx.Unlock()
