@@ -3,6 +3,7 @@ package structures
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -111,12 +112,9 @@ func (c *Change) Uint(v uint64) {
 	if c == nil {
 		return
 	}
-	at := len(c.buf)
-	c.buf = append(c.buf, 0)
-	for ; v > 0; v >>= 8 {
-		c.buf = append(c.buf, byte(v))
-		c.buf[at]++
-	}
+	n := (bits.Len64(v) + 7) / 8
+	c.buf = append(c.buf, byte(n))
+	c.buf = binary.LittleEndian.AppendUint64(c.buf, v)[:len(c.buf)+n]
 }
 
 // Append appends operations that another Change recorded.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
-	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/paged"
@@ -43,60 +43,13 @@ func (w Window) valid() bool {
 	return w.Seconds >= 1 && w.Seconds <= MaxWindowSeconds && w.Most >= 1 && w.Most <= MaxWindowNames
 }
 
-// names is what a stream remembers of named entries.
-type names struct {
-	window     Window
-	added      uint64 // names ever
-	duplicates uint64 // how often a known name was given again
-	producers  map[string]*producer
-	last       *producer // that was looked for last, nil for none
-	count      int
-	pages      []*namePage // in the order in which names were given
-	next       uint64      // number of the next page
-	promised   uint64      // names that the head declares
-}
-
-// namePage has names.
-type namePage struct {
-	leaf
-	names []nameRef // also those that are forgotten
-	left  int       // that are remembered
-	given []given   // names that were read, and are not in order yet
-}
+const namesGroup = 1<<24 - 1 // in the numbers of pages
 
 // given is a name that was read from a page.
 type given struct {
 	producer, text []byte
 	id             ID
 	time           int64
-}
-
-const (
-	namesGroup = 1<<24 - 1 // in the numbers of pages
-	pageNames  = 64
-
-	namesSize = int(unsafe.Sizeof(names{})) + 48
-)
-
-// remembered returns a name of the page, nil if it is forgotten. The number may be that of a later one since.
-func (p *namePage) remembered(i int) *name {
-	ref := p.names[i]
-	if o := ref.producer; o.count > 0 && ref.number-o.first < o.end-o.first {
-		if n := o.at(ref.number); n.page == p {
-			return n
-		}
-	}
-	return nil
-}
-
-func (p *namePage) appendPage(dst []byte) []byte {
-	for i := range p.names {
-		if n := p.remembered(i); n != nil {
-			dst = appendString(appendString(dst, []byte(p.names[i].producer.name)), []byte(n.text))
-			dst = binary.AppendUvarint(appendID(dst, n.id), uint64(n.time))
-		}
-	}
-	return dst
 }
 
 // Window returns how long names are remembered, and how many.
@@ -120,9 +73,12 @@ func (s *Stream) SetWindow(ch *structures.Change, w Window) error {
 	ch.Int(w.Seconds)
 	ch.Int(int64(w.Most))
 	n := s.named()
-	for n.count > 0 {
-		s.forgetName(n.oldest())
+	for at := range n.list {
+		if n.list[at].producer != nil {
+			s.forgetName(at)
+		}
 	}
+	n.makeRoom(0)
 	n.window = w
 	return nil
 }
@@ -130,30 +86,10 @@ func (s *Stream) SetWindow(ch *structures.Change, w Window) error {
 // named returns what the stream remembers, to change it.
 func (s *Stream) named() *names {
 	if s.names == nil {
-		s.names = &names{window: DefaultWindow(), producers: map[string]*producer{}, next: 1}
+		s.names = &names{window: DefaultWindow(), producers: map[string]*producer{}, next: 1, due: math.MaxInt64}
 		s.memory += namesSize
 	}
 	return s.names
-}
-
-// oldest returns the name that was given first.
-func (n *names) oldest() (*producer, *name) {
-	p := n.pages[0]
-	for i := range p.names {
-		if e := p.remembered(i); e != nil {
-			p.names = p.names[i:]
-			return p.names[0].producer, e
-		}
-	}
-	return nil, nil // a page without names is none of a stream
-}
-
-// producer returns what is remembered of a producer, nil for nothing.
-func (n *names) producer(pid []byte) *producer {
-	if n.last == nil || n.last.name != string(pid) {
-		n.last = n.producers[string(pid)]
-	}
-	return n.last
 }
 
 // MayName returns an error if entries of the stream may not be named.
@@ -168,18 +104,16 @@ func (s *Stream) Named(pid, text []byte, now int64) (id ID, ok bool) {
 	if p == nil {
 		return ID{}, false
 	}
-	n := p.find(hashName(text), text)
-	if n == nil || s.names.forgotten(n, now) {
+	at := s.names.find(p, hashName(pid, text), text)
+	if at < 0 || !s.names.remembers(&s.names.list[at], now) {
 		return ID{}, false
 	}
-	return n.id, true
+	return s.names.list[at].id, true
 }
 
 // Again counts that a producer gave a name again. That is no change: it is stored with
 // the next one of the stream, and a restart may forget it.
 func (s *Stream) Again() { s.named().duplicates++ }
-
-func (n *names) forgotten(e *name, now int64) bool { return now-e.time >= n.window.Seconds*1000 }
 
 // Name remembers the entry that a producer has just added under a name, which is not
 // remembered yet or to be forgotten. MayName has allowed it.
@@ -190,71 +124,30 @@ func (s *Stream) Name(ch *structures.Change, pid, text []byte, id ID, now int64)
 	recordID(ch, id)
 	ch.Int(now)
 	n := s.named()
-	for n.count > 0 {
-		p, e := n.oldest()
-		if !n.forgotten(e, now) {
-			break
-		}
-		s.forgetName(p, e)
+	if now >= n.due || n.count-n.kept >= sweepNames {
+		s.sweepNames(now)
 	}
-	hash := hashName(text)
+	hash := hashName(pid, text)
 	if p := n.producer(pid); p != nil {
-		if e := p.find(hash, text); e != nil { // the clock went back
-			s.forgetName(p, e)
+		if at := n.find(p, hash, text); at >= 0 { // it is old, or the clock went back
+			s.forgetName(at)
 		}
-		for p.count >= n.window.Most {
-			s.forgetName(p, p.at(p.first))
-		}
+	}
+	if len(n.list) == cap(n.list) {
+		s.packNames()
 	}
 	n.added++
 	var page *namePage
-	if last := len(n.pages) - 1; last >= 0 && len(n.pages[last].names) < pageNames {
+	if last := len(n.pages) - 1; last >= 0 {
 		page = n.pages[last]
-	} else {
-		page = &namePage{leaf: leaf{id: namesGroup<<groupShift | n.next}}
-		n.next++
+	}
+	if page == nil || page.end-page.from >= pageNames {
+		page = &namePage{leaf: leaf{id: namesGroup<<groupShift | n.next}, of: n}
 		n.pages = append(n.pages, page)
+		n.next++
 	}
-	s.addName(page, pid, hash, name{text: string(text), id: id, time: now})
+	s.putName(page, pid, text, hash, id, now)
 	s.touch(page)
-}
-
-// addName remembers a name in a page.
-func (s *Stream) addName(page *namePage, pid []byte, hash uint32, e name) {
-	n := s.names
-	p := n.producer(pid)
-	if p == nil {
-		p = &producer{name: string(pid)}
-		n.producers[p.name], n.last = p, p
-		s.memory += producerSize + len(p.name)
-	}
-	e.page, e.hash = page, hash
-	page.names = append(page.names, nameRef{p, p.put(e)})
-	page.left++
-	n.count++
-	s.memory += nameSize + len(e.text)
-}
-
-// forgetName forgets a name.
-func (s *Stream) forgetName(p *producer, e *name) {
-	n, page := s.names, e.page
-	s.memory -= nameSize + len(e.text)
-	n.count--
-	if p.take(e); p.count == 0 {
-		delete(n.producers, p.name)
-		n.last = nil
-		s.memory -= producerSize + len(p.name)
-	}
-	if page.left--; page.left > 0 {
-		s.touch(page)
-		return
-	}
-	s.drop(page)
-	i := sort.Search(len(n.pages), func(i int) bool { return n.pages[i].id >= page.id })
-	n.pages = slices.Delete(n.pages, i, i+1)
-	if len(n.pages) == 0 {
-		n.next = 1
-	}
 }
 
 // Naming is what XINFO shows of names.
@@ -270,19 +163,14 @@ func (s *Stream) Naming(now int64) (c Naming) {
 		return c
 	}
 	c.Added, c.Duplicates = n.added, n.duplicates
-	for _, p := range n.producers {
-		left := p.count
-		for number := p.first; left > 0; number++ {
-			if e := p.at(number); e.page != nil {
-				if !n.forgotten(e, now) {
-					c.Producers++
-					break
-				}
-				left--
-			}
+	producers := map[*producer]bool{}
+	for i := range n.list {
+		if e := &n.list[i]; n.remembers(e, now) {
+			producers[e.producer] = true
+			c.Names++
 		}
-		c.Names += left
 	}
+	c.Producers = len(producers)
 	return c
 }
 
@@ -314,7 +202,7 @@ func (s *Stream) loadNamePage(id uint64, b []byte) error {
 	if i < len(n.pages) && n.pages[i].id == id {
 		return fmt.Errorf("given twice: %w", structures.ErrCorrupt)
 	}
-	page := &namePage{leaf: leaf{id: id, State: paged.State{Stored: true}}}
+	page := &namePage{leaf: leaf{id: id, State: paged.State{Stored: true}}, of: n}
 	n.pages = slices.Insert(n.pages, i, page)
 	n.next = max(n.next, id&(1<<groupShift-1)+1)
 	r := reader{b: bytes.Clone(b)}
@@ -331,18 +219,25 @@ func (s *Stream) loadNamePage(id uint64, b []byte) error {
 // completeNames puts the names that were read into their order, and checks that each is there once and none is missing.
 func (s *Stream) completeNames() error {
 	n := s.names
-	for _, page := range n.pages {
+	pages, total := n.pages, 0
+	for _, page := range pages {
+		total += len(page.given)
+	}
+	if uint64(total) != n.promised {
+		return fmt.Errorf("%d names of %d: %w", total, n.promised, structures.ErrCorrupt)
+	}
+	n.makeRoom(total)
+	n.pages = pages[:0]
+	for _, page := range pages {
+		n.pages = append(n.pages, page)
 		for _, e := range page.given {
-			hash := hashName(e.text)
-			if p := n.producer(e.producer); p != nil && p.find(hash, e.text) != nil {
+			hash := hashName(e.producer, e.text)
+			if p := n.producer(e.producer); p != nil && n.find(p, hash, e.text) >= 0 {
 				return fmt.Errorf("name %.20q of %.20q given twice: %w", e.text, e.producer, structures.ErrCorrupt)
 			}
-			s.addName(page, e.producer, hash, name{text: string(e.text), id: e.id, time: e.time})
+			s.putName(page, e.producer, e.text, hash, e.id, e.time)
 		}
 		page.given = nil
-	}
-	if uint64(n.count) != n.promised {
-		return fmt.Errorf("%d names of %d: %w", n.count, n.promised, structures.ErrCorrupt)
 	}
 	return nil
 }

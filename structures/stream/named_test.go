@@ -2,7 +2,6 @@ package stream
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,13 +27,10 @@ func dumpNames(b *strings.Builder, s *Stream) {
 		return
 	}
 	n := s.names
-	fmt.Fprintf(b, "names %v, %d of %d, %d added\n", n.window, n.count, len(n.producers), n.added)
-	for _, pid := range slices.Sorted(maps.Keys(n.producers)) {
-		p := n.producers[pid]
-		for number := p.first; number != p.end; number++ {
-			if e := p.at(number); e.page != nil {
-				fmt.Fprintf(b, " %s %s %v %d\n", pid, e.text, e.id, e.time)
-			}
+	fmt.Fprintf(b, "names %v, %d kept, %d added\n", n.window, n.kept, n.added)
+	for i := range n.list {
+		if e := &n.list[i]; e.producer != nil && !n.old(e) {
+			fmt.Fprintf(b, " %s %s %v %d\n", e.producer.name, e.text, e.id, e.time)
 		}
 	}
 }
@@ -114,18 +110,23 @@ func (m *model) checkNames() (memory int) {
 		m.t.Fatalf("names: got %+v, want %+v", got, want)
 	}
 	memory = namesSize
-	for _, p := range s.names.producers {
+	n, count, kept, inList := s.names, 0, 0, map[*producer]int{}
+	for i := range n.list {
+		if e := &n.list[i]; e.producer != nil {
+			memory += nameSize + len(e.text)
+			count++
+			inList[e.producer]++
+		}
+	}
+	for _, p := range n.producers {
 		memory += producerSize + len(p.name)
-		n := 0
-		for number := p.first; number != p.end; number++ {
-			if e := p.at(number); e.page != nil {
-				memory += nameSize + len(e.text)
-				n++
-			}
+		kept += min(p.count, w.Most)
+		if p.count == 0 || p.count != inList[p] {
+			m.t.Fatalf("%d names of %d are in the list", inList[p], p.count)
 		}
-		if n != p.count {
-			m.t.Fatalf("%d names of %d are in the ring", n, p.count)
-		}
+	}
+	if count != n.count || kept != n.kept || count > 2*kept+2*sweepNames {
+		m.t.Fatalf("%d names of %d, %d kept of %d", n.count, count, n.kept, kept)
 	}
 	return memory
 }
@@ -178,7 +179,7 @@ func TestNamesAndReleasesAreOfALaterForm(t *testing.T) {
 // When the clock goes back, a name can be forgotten amid others that are not: it is given anew, and all are found.
 func TestNamesAreGivenAnewWhenTheClockHasGoneBack(t *testing.T) {
 	s := New()
-	if err := s.SetWindow(nil, Window{1, 100}); err != nil {
+	if err := s.SetWindow(nil, Window{1, 2000}); err != nil {
 		t.Fatal(err)
 	}
 	pid, first, again := []byte("p"), []byte("first"), []byte("again")

@@ -293,13 +293,13 @@ func (m *model) check() {
 			memory += 8 * cap(p.nobody.pages)
 		case *namePage:
 			left := 0
-			for i := range p.names {
-				if p.remembered(i) != nil {
+			for i := range p.of.list[p.from:p.end] {
+				if p.of.list[p.from+int32(i)].producer != nil {
 					left++
 				}
 			}
-			if left == 0 || left != p.left || left > pageNames {
-				m.t.Fatalf("page of %d names, %d of them remembered", len(p.names), left)
+			if left == 0 || left != int(p.left) || left > pageNames {
+				m.t.Fatalf("page of %d names, %d of them remembered", p.end-p.from, left)
 			}
 		}
 	}
