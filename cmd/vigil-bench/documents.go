@@ -74,31 +74,13 @@ func compareDocuments(o *options, r *report, c documentCase, ours, redis *proces
 			return err
 		}
 	}
-	var cpu [2][]run
-	for range o.rounds {
-		for i, of := range []struct {
-			p    *process
-			args []string
-		}{{ours, c.args}, {redis, c.like}} {
-			got, err := benchmark(of.p, o.requests, 16, of.args)
-			if err != nil {
-				return err
-			}
-			cpu[i] = append(cpu[i], got)
-		}
+	json, plain, err := compare(o, benchCase{pipeline: 16, args: c.args, peer: c.like}, o.requests, ours, redis)
+	if err != nil {
+		return err
 	}
-	for i, p := range []*process{ours, redis} {
-		late, err := settle(p)
-		if err != nil {
-			return err
-		}
-		for k := range cpu[i] {
-			cpu[i][k].cpuMicros += late / float64(o.requests*len(cpu[i])) * 1e6
-		}
-	}
-	a, b := meanCPU(cpu[0]), meanCPU(cpu[1])
+	a, b := meanCPU(json), meanCPU(plain)
 	r.row(c.name, fmt.Sprintf("%.2f", a), c.other, fmt.Sprintf("%.2f", b), fmt.Sprintf("%.2f", a/b), fmt.Sprintf("%.1f", c.goal),
-		fmt.Sprintf("%.0f", median(cpu[0], cpu[1], func(a, _ run) float64 { return a.perSecond })))
+		fmt.Sprintf("%.0f", median(json, plain, func(a, _ run) float64 { return a.perSecond })))
 	return nil
 }
 

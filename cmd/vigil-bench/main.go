@@ -25,7 +25,7 @@ func main() {
 	flag.IntVar(&o.keys, "keys", 5_000_000, "keys of a restart")
 	flag.IntVar(&o.data, "data", 830, "MB of data of section budget")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each case; medians are shown")
-	flag.StringVar(&o.sections, "sections", "throughput,synced,random,tls,unique,memory,values,sketches,collector,documents,restart,stall,budget,waits,consumers,group", "what to measure")
+	flag.StringVar(&o.sections, "sections", "throughput,synced,random,tls,unique,memory,values,sketches,collector,documents,newer,restart,stall,budget,waits,consumers,group", "what to measure")
 	flag.StringVar(&o.waits, "waits", "100000,1000000", "elements of the cases of section waits; bytes are 512 times as many")
 	flag.IntVar(&o.values, "values", 1_000_000, "keys of each type of section values")
 	flag.IntVar(&o.sessions, "sessions", 1_000_000, "sessions of section sizing, which like looking is measured only if it is named")
@@ -93,7 +93,7 @@ func measure(o *options) error {
 		name string
 		run  func(*options, *report) error
 	}{
-		{"throughput", throughput}, {"synced", syncedWrites}, {"random", randomWrites}, {"tls", encrypted}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"values", values}, {"sketches", sketches}, {"collector", collector}, {"documents", documents}, {"restart", restarts},
+		{"throughput", throughput}, {"synced", syncedWrites}, {"random", randomWrites}, {"tls", encrypted}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"values", values}, {"sketches", sketches}, {"collector", collector}, {"documents", documents}, {"newer", newer}, {"restart", restarts},
 		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients}, {"consumers", waitingConsumers}, {"sizing", sizing}, {"looking", looking},
 		{"large", largerThanMemory}, {"group", replication}, {"grow", growing}, {"join", joining},
 	} {

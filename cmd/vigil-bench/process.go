@@ -27,18 +27,16 @@ type process struct {
 // pair starts both servers with empty directories under dir; tls is their arguments for
 // that, if they are to serve it.
 func pair(o *options, dir string, tls []string) (ours, redis *process, err error) {
-	for _, d := range []string{"ours", "redis"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
-			return nil, nil, err
-		}
+	redisDir := filepath.Join(dir, "redis")
+	if err := os.MkdirAll(redisDir, 0o755); err != nil {
+		return nil, nil, err
 	}
-	a, b := freePort(), freePort()
-	ours = &process{name: "vigil", port: a, args: []string{o.binary, "--port", strconv.Itoa(a),
-		"--dir", filepath.Join(dir, "ours"), "--appendfsync", o.fsync,
-		// Section waits has cases of 10,000 clients, and of a million subscriptions.
-		"--maxclients", "11000", "--client-output-buffer-limit", "pubsub", "0", "0", "0"}}
-	redis = &process{name: o.peerName(), port: b, args: []string{o.peer, "--port", strconv.Itoa(b),
-		"--dir", filepath.Join(dir, "redis"), "--save", "", "--appendonly", "yes", "--appendfsync", o.fsync}}
+	port := freePort()
+	redis = &process{name: o.peerName(), port: port, args: []string{o.peer, "--port", strconv.Itoa(port),
+		"--dir", redisDir, "--save", "", "--appendonly", "yes", "--appendfsync", o.fsync}}
+	if ours, err = ownOf(o, filepath.Join(dir, "ours")); err != nil {
+		return nil, nil, err
+	}
 	if len(tls) > 0 {
 		ours.withTLS(tls)
 		redis.withTLS(tls)
@@ -47,6 +45,27 @@ func pair(o *options, dir string, tls []string) (ours, redis *process, err error
 		return nil, nil, err
 	}
 	return ours, redis, nil
+}
+
+// own starts a server of ours with an empty directory.
+func own(o *options, dir string) (*process, error) {
+	p, err := ownOf(o, dir)
+	if err == nil {
+		err = p.start()
+	}
+	return p, err
+}
+
+// ownOf is a server of ours that does not run yet.
+func ownOf(o *options, dir string) (*process, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	port := freePort()
+	return &process{name: "vigil", port: port, args: []string{o.binary, "--port", strconv.Itoa(port),
+		"--dir", dir, "--appendfsync", o.fsync,
+		// Section waits has cases of 10,000 clients, and of a million subscriptions.
+		"--maxclients", "11000", "--client-output-buffer-limit", "pubsub", "0", "0", "0"}}, nil
 }
 
 func freePort() int {
