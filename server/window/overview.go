@@ -111,9 +111,10 @@ func (b *overviewBody) charts(f *figures) {
 		b.Small = append(b.Small, draw(title, coarse(values, hourLength, sparkPoints), sparkPoints, show))
 	}
 	perSecond := func(v float64) string { return size(v) + "/s" }
+	whole := func(v float64) string { return count(math.Round(v)) }
 	small(drawSizes, "Keys and values", hour(f, func(s door.Sample) float32 { return s.Memory }, always), size)
-	small(draw, "Keys", hour(f, func(s door.Sample) float32 { return s.Keys }, always), count)
-	small(draw, "Clients", hour(f, func(s door.Sample) float32 { return s.Clients }, always), count)
+	small(draw, "Keys", hour(f, func(s door.Sample) float32 { return s.Keys }, always), whole)
+	small(draw, "Clients", hour(f, func(s door.Sample) float32 { return s.Clients }, always), whole)
 	small(draw, "Lookups that hit", hour(f, func(s door.Sample) float32 { return s.HitRatio }, -1), percent)
 	small(drawSizes, "Received", hour(f, func(s door.Sample) float32 { return s.Input }, always), perSecond)
 	small(drawSizes, "Sent", hour(f, func(s door.Sample) float32 { return s.Output }, always), perSecond)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -55,6 +56,7 @@ func stage(t *testing.T) (base string) {
 		t.Fatal(err)
 	}
 	f.History, f.Sampled = anHour(), f.At
+	maps.Copy(f.Info, map[string]string{"tcp_port": "6379", "uptime_in_seconds": "273600", "vigil_in_memory": "0", "disk_free_bytes": "86000000000"})
 	h := r.w.Handler()
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, q *http.Request) {
 		if q.URL.Path == "/measure.js" {
