@@ -36,11 +36,20 @@ func documents(root string) ([]document, error) {
 	if err != nil {
 		return nil, err
 	}
+	adrs, err := decisions(filepath.Join(root, "docs/adr"))
+	if err != nil {
+		return nil, err
+	}
+	index, err := decisionPage(adrs)
+	if err != nil {
+		return nil, err
+	}
 	return []document{
 		{"README.md", counted},
 		{"docs/commands.md", commandPage(table)},
 		{"docs/configuration.md", conf.Markdown()},
 		{"docs/compatibility.md", compat},
+		{"docs/adr/README.md", index},
 		{packaging + "vigil.conf", conf.Sample()},
 		{packaging + "vigil-server.8", manualPage()},
 	}, nil

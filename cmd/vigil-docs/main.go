@@ -2,7 +2,7 @@
 // docs/commands.md and the counts in README.md from the rows of the command table;
 // docs/configuration.md, vigil.conf and the manual page from the directives;
 // docs/compatibility.md from the lines of the conformance scripts that are skipped for
-// Redis. It is run in the root of the repository.
+// Redis; docs/adr/README.md from the decisions there. It is run in the root of the repository.
 package main
 
 import (
