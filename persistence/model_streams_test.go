@@ -26,11 +26,29 @@ func describeStream(s *stream.Stream) string {
 			b = fmt.Appendf(b, "consumer %s %d %d %d\n", c.Name(), c.Seen(), c.Active(), c.Pending())
 		}
 		g.EachPending(stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
-			b = fmt.Appendf(b, "%v %s %d %d\n", p.ID, p.Consumer.Name(), p.Time, p.Deliveries)
+			of := "nobody" // it was released
+			if p.Consumer != nil {
+				of = p.Consumer.Name()
+			}
+			b = fmt.Appendf(b, "%v %s %d %d\n", p.ID, of, p.Time, p.Deliveries)
 			return true
 		})
 	}
+	b = fmt.Append(b, s.Window(), s.Naming(0).Added)
+	for i := range modelNames {
+		if id, ok := s.Named(modelName(i)); ok {
+			b = fmt.Appendf(b, " %d %v", i, id)
+		}
+	}
 	return string(b)
+}
+
+// modelNames is how many names entries may have, of three producers.
+const modelNames = 60
+
+// modelName returns a producer, a name, and a time at which nothing is forgotten for its time but what was forgotten by an operation.
+func modelName(i int) (producer, name []byte, now int64) {
+	return []byte{'p', byte('0' + i%3)}, []byte{'n', byte('0' + i/3)}, 0
 }
 
 func diffStream(tx *Tx, key []byte, want string) string {
@@ -68,6 +86,46 @@ func (o *trial) addEntries() bool {
 		id, _ := s.Last().Next()
 		s.Add(ch, id, [][]byte{[]byte("field"), fmt.Append(nil, o.r.Uint64()>>o.r.IntN(64))}, stream.PageLimits{Bytes: 1024, Entries: 100})
 	}
+	return o.keepStream(s, ch)
+}
+
+// nameEntries adds entries under names, or changes how many names are remembered.
+func (o *trial) nameEntries() bool {
+	s, ch, ok := editTrial(o, structures.KindStream, stream.New)
+	if !ok {
+		return false
+	}
+	if o.r.IntN(8) == 0 {
+		if err := s.SetWindow(ch, stream.Window{Seconds: int64(1 + o.r.IntN(2)), Most: 1 + o.r.IntN(12)}); err != nil {
+			o.Fatal(err)
+		}
+	}
+	for range 1 + o.r.IntN(20) {
+		producer, name, _ := modelName(o.r.IntN(modelNames))
+		if _, known := s.Named(producer, name, o.m.now); known {
+			continue
+		}
+		id, _ := s.Last().Next()
+		s.Add(ch, id, [][]byte{[]byte("field"), name}, stream.PageLimits{Bytes: 1024, Entries: 100})
+		s.Name(ch, producer, name, id, o.m.now)
+	}
+	return o.keepStream(s, ch)
+}
+
+// releaseEntries gives pending entries back to nobody.
+func (o *trial) releaseEntries() bool {
+	s, ch, g := o.group()
+	if s == nil {
+		return false
+	}
+	var released []stream.Pending
+	g.EachPending(stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
+		if o.r.IntN(3) == 0 {
+			released = append(released, stream.Pending{ID: p.ID, Deliveries: o.r.Int64N(5)})
+		}
+		return len(released) < 30
+	})
+	g.Release(ch, released)
 	return o.keepStream(s, ch)
 }
 

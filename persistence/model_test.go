@@ -190,6 +190,8 @@ var operations = []struct {
 	{"remove score", 32, holds(structures.KindZSet), (*trial).removeScore},
 	{"remove most members", 6, holds(structures.KindZSet), (*trial).removeMost},
 	{"add entries", 5, holds(structures.KindStream), (*trial).addEntries},
+	{"name entries", 4, holds(structures.KindStream), (*trial).nameEntries},
+	{"release entries", 2, holds(structures.KindStream), (*trial).releaseEntries},
 	{"remove entries", 6, holds(structures.KindStream), (*trial).removeEntries},
 	{"deliver", 8, holds(structures.KindStream), (*trial).deliver},
 	{"acknowledge", 5, holds(structures.KindStream), (*trial).acknowledge},
