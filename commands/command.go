@@ -41,7 +41,7 @@ const (
 	LeaderOnly  // rests on what a follower of a group does not keep
 	Agrees      // changes what the group agrees on, and no key: allowed in a transaction of such calls alone
 	Frees       // a write that only frees room: allowed on a full disk
-	OpenWords   // a container of which ACL rules may also name words that are no subcommands
+	OpenWords   // a container; ACL rules may also name words after it that are no subcommands
 )
 
 // flagNames are the flags that COMMAND shows, in the order of Redis.

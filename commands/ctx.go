@@ -65,9 +65,9 @@ type Wait struct {
 	// it are not run again. If it is nil, all calls of a family compete that wait for
 	// the same key.
 	Rivals []string
-	// Removed has the call run again also when one of the keys is removed.
+	// Removed runs the call again also when one of the keys is removed.
 	Removed bool
-	// Again has the call run again after so many ms even if no key has changed by
+	// Again runs the call again after so many ms even if no key has changed by
 	// then; 0: only when one changes.
 	Again int64
 	// Until, if set, is asked in place of running the call again: the wait ends with the

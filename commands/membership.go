@@ -30,7 +30,7 @@ type Membership struct {
 	Received int64
 	Members  []Member // in the order of their numbers
 	// Slots are those of the group, nil for all, and OtherShards the other groups of the cluster. Covered says that
-	// all slots can be used, as far as this member knows.
+	// all slots can be used, by what this member knows.
 	Slots       *slots.Set
 	OtherShards []Shard
 	Covered     bool
@@ -185,7 +185,7 @@ func (m *Membership) Others(than int, f func(i int, o *Member)) {
 	}
 }
 
-// Up reports whether a member is there, as far as this one knows: a leader has the
+// Up reports whether this member hears another one: a leader has the
 // replies of the others, and a follower hears its leader or not.
 func (m *Membership) Up(i int) bool {
 	switch {

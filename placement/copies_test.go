@@ -380,7 +380,7 @@ func TestCopiesMoveLittleMoreThanTheOptimum(t *testing.T) {
 		limit   float64 // measured, and 0.03 for chance; the target is 1.2
 		changes []func(*Map) error
 	}{
-		// Six units of which three have copies of two thirds: the first copy
+		// Six units, three of them with copies of two thirds: the first copy
 		// and the race each lose what the other gains.
 		{newMap(t, "sieve-abs", 6), 1.17, []func(*Map) error{set("new", 60), remove("u3"), set("u5", 20)}},
 		{newMap(t, "sieve-abs", 10), 1.06, []func(*Map) error{set("new", 60), remove("u3"), set("u5", 20)}},

@@ -223,8 +223,8 @@ func (c *copysets) fewest(set, at int) int32 {
 	return best
 }
 
-// settle brings the number of sets to what it is to be, and levels places as far
-// as domains allow.
+// settle brings the number of sets to what it is to be, and levels places where
+// domains allow it.
 func (c *copysets) settle() {
 	wanted := c.wanted()
 	for c.count() > wanted {

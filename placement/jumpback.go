@@ -2,7 +2,7 @@ package placement
 
 import "math/bits"
 
-// jumpback answers the same question as jump, from above: it begins at the
+// jumpback computes the same as jump, from above: it begins at the
 // largest numbers and goes back (JumpBackHash, Ertl 2024).
 //
 // Model: an object has a set of numbers, j being one of them with probability

@@ -26,7 +26,7 @@ func largest(t *testing.T, o Options, n int) *Map {
 
 // TestDecodingAllocatesInProportionToTheBytes decodes the largest tables that
 // are accepted: 24 MiB for any map, what its table is made with included, and
-// 4 KiB for each byte, of which a unit has ten at least.
+// 4 KiB for each byte, and a unit has ten at least.
 func TestDecodingAllocatesInProportionToTheBytes(t *testing.T) {
 	for _, c := range []struct {
 		o Options

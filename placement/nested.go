@@ -13,7 +13,7 @@ import (
 // Model: of k copies, a domain of the outermost level with capacity C should hold
 // min(most, k C/R): domains are filled up, the largest for its bound first, and
 // the others share what is left in proportion to their capacities. most is
-// Spread; no unit ever holds two copies. That is e copies, of which floor(e) are
+// Spread; no unit ever holds two copies. That is e copies, and floor(e) of them are
 // certain, and one more is what domains race for as copies without nesting do (see
 // sampler), each with the chance e - floor(e). The m copies of a domain are divided
 // among the domains in it in the same way, where the most that one of them holds is

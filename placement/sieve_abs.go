@@ -31,7 +31,7 @@ import "math/bits"
 // S_K of the domain 2^K tosses the next coin of level K; heads takes the next
 // point of level K, tails the next element of S_(K-1). So S_(K-1) is a
 // subsequence of S_K, uniform on its domain, and while the new half is empty
-// all first hits are the same. Coins: each point has a word of 64, of which
+// all first hits are the same. Coins: each point has a word of 64, and
 // bit i-1 is level i's next coin after that point; hash is the word before the
 // first. A point is in S_i once, so each level's coins are fresh, and finding
 // the level of a draw costs one bit scan.

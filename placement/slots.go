@@ -111,7 +111,7 @@ func deal(owner []uint16, have, want []int, units []int32, unowned bool) []uint1
 }
 
 // Reassign returns the owners of slots by weights: each has as many as Apportion says. Owners are indices of weights,
-// of which there are up to MaxUnits; any other number is none. An owner that has too many slots gives its highest ones;
+// up to MaxUnits of them; any other number is none. An owner that has too many slots gives its highest ones;
 // the others get them, and those of none, in ascending order of both. No fewer slots can move.
 func Reassign(owner []int, weights []Capacity) []int {
 	none := len(weights)

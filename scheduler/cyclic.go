@@ -105,7 +105,7 @@ func (y *cyclic) ready() {
 func (y *cyclic) Pick(dst []int, step int64, count int, _ Source) []int {
 	y.ready()
 	first, c := len(dst), uint64(max(1, y.table.Probes))
-	// Modulo 2^64, of which every period is a divisor.
+	// Modulo 2^64, a multiple of every period.
 	from := uint64(step-1) * c
 	var seen chosen
 	rooms := y.table.Begin()

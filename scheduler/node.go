@@ -67,7 +67,7 @@ type Params struct {
 	Priced float64
 }
 
-// DefaultParams are the parameters of a node of which nothing was said.
+// DefaultParams are the parameters of a node without parameters of its own.
 func DefaultParams() Params {
 	return Params{Rate: Unknown, Weight: 1, Arrival: Unknown, Cost: 1, Precision: Unknown, Recall: Unknown}
 }

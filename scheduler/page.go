@@ -185,8 +185,8 @@ func (p *page) setMemo(i, n int) (grown int) {
 	return 8*cap(p.cells) - before
 }
 
-// shape gives the page rows up to slot i with the columns of mask, of which it
-// has a subset, and a memo of the given width. Pages grow by doubling up to
+// shape gives the page rows up to slot i with the columns of mask, some of which it
+// may have, and a memo of the given width. Pages grow by doubling up to
 // PageSize rows, so that a schedule of three nodes is small.
 func (p *page) shape(i int, mask uint32, memo int) {
 	width := bits.OnesCount32(mask) + memo

@@ -3,7 +3,7 @@ package scheduler
 // roundrobinPolicy probes the nodes that were not probed for longest, whatever
 // their rates: value tau.
 //
-// Nodes of which nothing is known cost least that way, as uniform rates do:
+// Nodes about which nothing is known cost least that way, as uniform rates do:
 // sum of pi times (n/c + 1)/2, if c divides n. For rates that differ it costs up
 // to 28.5 times LB3 in the measured cases.
 //

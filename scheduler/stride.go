@@ -103,8 +103,8 @@ func (d *stride) due(slot int, n *Node) float64 {
 	return memo[0] + part/root
 }
 
-// Touch notices a probe by the count of probes, so that a probe of which nobody
-// says what it found moves the due time as well.
+// Touch notices a probe by the count of probes, so that a probe without
+// a report of what it found moves the due time as well.
 func (d *stride) Touch(slot int) {
 	for len(d.probes) <= slot {
 		d.probes = append(d.probes, 0)

@@ -11,8 +11,8 @@ import "unsafe"
 //
 // Nodes are in blocks of 64 leaves, blocks of 64 blocks above them, and so on,
 // as in a [tournament]: in a block sum 1 is the root, the children of i are 2i
-// and 2i+1, and from 64 on these are leaves or roots of blocks below. A block of
-// which all leaves are zero need not be there. Growing adds blocks, or a level
+// and 2i+1, and from 64 on these are leaves or roots of blocks below. A block
+// whose leaves are all zero need not be there. Growing adds blocks, or a level
 // with one block, and moves nothing.
 //
 // Cost: Set and Find O(log n), 8 bytes a leaf.

@@ -11,7 +11,7 @@ const PageSize = 64
 
 // Table holds the nodes of one schedule in numbered slots. A node keeps its
 // slot while it lives; a new one takes the lowest free slot, so that the
-// numbering is a function of which slots are used.
+// numbering depends only on the set of slots in use.
 //
 // Pages of [PageSize] slots are allocated as slots come into use: growing never
 // copies the table. How a page stores its nodes is in page.go.

@@ -316,8 +316,8 @@ func TestThompsonLearnsAnewWhenANodeChanges(t *testing.T) {
 	}
 }
 
-// shareAfterChange is the share in steps 16000 to 20000 of a world of which two
-// nodes were exchanged in step 8000. It can exceed 1: here whittle, at .989 of the
+// shareAfterChange is the share in steps 16000 to 20000 of a world with two
+// nodes exchanged in step 8000. It can exceed 1: here whittle, at .989 of the
 // bound, is not optimal, and draws that vary break its cycle.
 func shareAfterChange(t *testing.T, seed uint64) float64 {
 	t.Helper()

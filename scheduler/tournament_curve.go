@@ -115,7 +115,7 @@ func (k *curve) growth(a, e, f float64) float64 {
 }
 
 // phi is (exp(x) - 1 - x)/x for |x| <= seriesY: the sum of x^(k-1)/k! over k
-// from 2 to 12, of which the rest is below the last bit. For x > 0 all terms
+// from 2 to 12; the rest is below the last bit. For x > 0 all terms
 // are positive.
 func phi(x float64) float64 {
 	z := float64(x * x)
@@ -166,7 +166,7 @@ func (k *curve) reach(level float64) int64 {
 		if k.c >= seriesY { // otherwise 1/k + log k - 1 is c^2/8, at least 0
 			u += inverse - math.Log(inverse) - 1
 		}
-		x := math.Sqrt(2*u) + 2./3*u // w - 1, of which w has too few bits where it is small
+		x := math.Sqrt(2*u) + 2./3*u // w - 1: w has too few bits for it where it is small
 		for range 2 {
 			far := (u + (math.Log1p(x) - x)) * (1 + x) / x
 			x += far - far*far/(2*x*(1+x))

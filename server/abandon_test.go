@@ -189,7 +189,7 @@ func TestPanicAmidAChangeLeavesNothingOfIt(t *testing.T) {
 	r.dial().want("LRANGE list 0 -1", `["a" "b"]`)
 }
 
-// TestPanicOfAServedCallLeavesNothingOfIt has a parked call panic after it has popped: the
+// TestPanicOfAServedCallLeavesNothingOfIt makes a parked call panic after it has popped: the
 // element is for the next client, and the call that brought it is done.
 func TestPanicOfAServedCallLeavesNothingOfIt(t *testing.T) {
 	for _, bring := range [][]string{{"RPUSH q a", "(int) 1"}, {"EVAL return(redis.call('RPUSH','q','a')) 0", "(int) 1"}} {

@@ -13,7 +13,7 @@ func (r *movesRig) come(of string) {
 	r.g.expected.Store(mustSlots(r.t, of))
 }
 
-// arrived has the group take them.
+// arrived makes the group take them.
 func (r *movesRig) arrived(own string) {
 	r.g.own.Store(mustSlots(r.t, own))
 	r.g.arriving.Store(nil)

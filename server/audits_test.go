@@ -11,7 +11,7 @@ import (
 	"github.com/vigildb/vigil/server/audit"
 )
 
-// audited opens a server, has do use it, and returns what the audit log has of that, as "user call: result".
+// audited opens a server, lets do use it, and returns what the audit log has of that, as "user call: result".
 func audited(t *testing.T, do func(r *rig)) (records []string) {
 	t.Helper()
 	log := audit.To(func(text string) {

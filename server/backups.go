@@ -70,7 +70,7 @@ func (h host) CreateClusterSnapshot(ctx context.Context, name string) (s *member
 	return s, err
 }
 
-// ClusterSnapshots lists the snapshots of the cluster of which some server has a part.
+// ClusterSnapshots lists the snapshots of the cluster that some server has a part of.
 func (h host) ClusterSnapshots(ctx context.Context) (all []*members.ClusterSnapshot, silent []string, err error) {
 	h.srv.computes.Abroad(func() { all, silent, err = h.srv.cluster.List(ctx) })
 	return all, silent, err

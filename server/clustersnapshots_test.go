@@ -88,7 +88,7 @@ func (c *clusterRig) makes(q *wireRequest) *wireReply {
 	return &wireReply{}
 }
 
-// create asks for a snapshot, and has time pass until there is a reply.
+// create asks for a snapshot, and advances the clock until there is a reply.
 func (c *clusterRig) create(name string) string {
 	c.t.Helper()
 	client := c.dial()
@@ -107,7 +107,7 @@ func (c *clusterRig) create(name string) string {
 		select {
 		case got := <-reply:
 			return got
-		case now := <-tick.C: // of which a busy machine leaves some out
+		case now := <-tick.C: // a busy machine leaves some out
 			c.clock.advance(10 * now.Sub(last))
 			last = now
 		}
@@ -181,7 +181,7 @@ func TestFailedClusterSnapshotLeavesNothing(t *testing.T) {
 		{"changing", fails(backup.MakePart.What, &wireReply{Error: "slots have changed", Again: true}), "slots have changed"},
 		{"cut", fails(backup.MakePart.What, nil), "the group " + down + ": " + context.DeadlineExceeded.Error()},
 		{"silent", fails(backup.MakePart.What, &wireReply{}), "says nothing of its part"},
-		{"uncovered", fails(backup.StandStill.What, &wireReply{Index: 3, Slots: "8193-16383"}), "the slots 8192 are of no group"},
+		{"uncovered", fails(backup.StandStill.What, &wireReply{Index: 3, Slots: "8193-16383"}), "the slots 8192 have no group"},
 		{"twice", fails(backup.StandStill.What, &wireReply{Index: 3, Slots: "8191-16383"}), "some slots are of two groups"},
 		{"own", func(c *clusterRig) {
 			c.g.stands = func() (uint64, *slots.Set, error) { return 0, nil, errors.New("no majority is heard") }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Cross-protocol scripting: a web page can have a browser send a POST request to any port
+// Cross-protocol scripting: a web page can make a browser send a POST request to any port
 // of the loopback, and a line of its body may be a command. Such a request has POST as the
 // first word of its first line, or Host: as that of a later one, and ends the connection
 // there: nothing behind it is run, and it has no reply.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A web page can have a browser send a POST to a port of the loopback: nothing behind the
+// A web page can make a browser send a POST to a port of the loopback: nothing behind the
 // first word of HTTP is run, and what was run before it is answered.
 func TestWordsOfHTTPEndTheConnection(t *testing.T) {
 	ping := encode("PING")

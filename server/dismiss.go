@@ -17,7 +17,7 @@ import (
 
 // A master without slots leaves the cluster when CLUSTER FORGET of it is sent to any other server, as a replica leaves its
 // group: that server asks it to forget the cluster itself, which it alone can do. If it has replicas, it is asked when these have
-// gone: redis-cli --cluster del-node asks some servers to forget a master before it has the replicas go over to others. ADR 0072.
+// gone: redis-cli --cluster del-node asks some servers to forget a master before it moves the replicas to others. ADR 0072.
 
 // asksDismissal is asked of a server that is a group by itself: forget the cluster, unless it has slots or keys.
 var asksDismissal = peers.Kind[dismissal, peers.Nothing]{What: "dismiss"}
@@ -104,7 +104,7 @@ func (srv *Server) endDismissal(id string) {
 	srv.dismissing = slices.DeleteFunc(srv.dismissing, func(other string) bool { return other == id })
 }
 
-// dismissAlone waits until a master has no replicas, and has it forget the cluster.
+// dismissAlone waits until a master has no replicas, and makes it forget the cluster.
 func (h host) dismissAlone(ctx context.Context, id string) error {
 	for range maxAloneLooks {
 		switch g, i := h.groupOf(id); {
@@ -122,7 +122,7 @@ func (h host) dismissAlone(ctx context.Context, id string) error {
 	return errDismissReplicas
 }
 
-// groupOf returns the other group of which a node is known to be, by its ID, and its index there; nil if it is not known.
+// groupOf returns the other group that a node is known to belong to, by its ID, and its index there; nil if it is not known.
 func (h host) groupOf(id string) (g *commands.Shard, i int) {
 	m := h.Membership()
 	if m == nil {
@@ -151,7 +151,7 @@ func (srv *Server) askToLeave(ctx context.Context, id, address string) error {
 	return errors.Join(errDismissUnheard, err)
 }
 
-// dismissed has this server forget the cluster, soon after it has said so: the connection on which it was asked ends with its part
+// dismissed makes this server forget the cluster, soon after it has said so: the connection on which it was asked ends with its part
 // in the group.
 func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, q *dismissal) (*peers.Nothing, error) {
 	node := m.Members[m.Self].ID

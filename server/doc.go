@@ -16,7 +16,7 @@
 // their own and a client that leaves is noticed at once.
 //
 // It promises Redis's order: what a client can observe is as if one command ran
-// at a time, and a waiting client is served before any other client else sees
+// at a time, and a waiting client is served before any other client sees
 // what it waited for. It does not know what commands do: that is package
 // commands; nor how data is stored: that is package persistence.
 package server

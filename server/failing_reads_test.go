@@ -81,7 +81,7 @@ var residences = []residence{
 	{name: "no page in memory, and no room", heads: true, tight: true},
 }
 
-// diskLife is a server on a disk of which reads can fail.
+// diskLife is a server on a disk whose reads can fail.
 type diskLife struct {
 	*rig
 	disk  *disktest.Disk

@@ -92,12 +92,12 @@ func (h host) RemoveMember(ctx context.Context, member uint64, force bool) error
 	return h.abroadIn(func(g group.Group) error { return g.RemoveMember(ctx, member, force) })
 }
 
-// ReplaceMember has a member take the place of another one.
+// ReplaceMember puts a member in the place of another one.
 func (h host) ReplaceMember(ctx context.Context, leaves, by uint64) error {
 	return h.abroadIn(func(g group.Group) error { return g.ReplaceMember(ctx, leaves, by) })
 }
 
-// TransferTo has a member lead.
+// TransferTo transfers leadership to a member.
 func (h host) TransferTo(member uint64) error {
 	return h.abroadIn(func(g group.Group) error { return g.TransferTo(member) })
 }
@@ -120,7 +120,7 @@ func (h host) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []st
 	return from, to, adds, err
 }
 
-// RecoverVote has this member vote.
+// RecoverVote makes this member vote.
 func (h host) RecoverVote() (last, term uint64, err error) {
 	err = h.abroadIn(func(g group.Group) (e error) {
 		last, term, e = g.RecoverVote()

@@ -81,7 +81,7 @@ func newTestGroup(t *testing.T) *testGroup {
 	return g
 }
 
-// renew has the server leave its group, with an empty store.
+// renew takes the server out of its group, with an empty store.
 func (g *testGroup) renew() {
 	g.t.Helper()
 	g.depose()
@@ -168,7 +168,7 @@ func (g *testGroup) enter(entry grouplog.Entry) {
 	}
 }
 
-// holdBack has nothing committed from now on; with false all that waits is.
+// holdBack commits nothing from now on; with false it commits all that waits.
 func (g *testGroup) holdBack(yes bool) {
 	g.engine.Lock()
 	g.back = yes

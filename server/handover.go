@@ -6,7 +6,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
-// handOver has another member lead before this server ends.
+// handOver transfers leadership to another member before this server ends.
 func (srv *Server) handOver() {
 	if g := srv.opts.Group; g != nil {
 		g.HandOver()
@@ -33,7 +33,7 @@ func (srv *Server) mayLeave() bool {
 // settlePatience is how long a leader waits in settle: a script may take longer.
 const settlePatience = 100 * time.Millisecond
 
-// settle has clients change nothing any more, until resume is called, and waits until what they have changed is committed. What is not
+// settle lets clients change nothing any more, until resume is called, and waits until what they have changed is committed. What is not
 // when the leadership ends has to be given up, which takes as long as to read the journal, and meanwhile the next leader may wait for
 // the vote of this member, and clients of this one for its replies.
 func (srv *Server) settle() (resume func()) {
@@ -57,7 +57,7 @@ func (srv *Server) settle() (resume func()) {
 	return func() { srv.pause.Settle(-1) }
 }
 
-// HandOver has another member lead: the reply does not wait for that.
+// HandOver transfers leadership to another member: the reply does not wait for that.
 func (h host) HandOver() {
 	srv := h.srv
 	srv.mu.Lock()

@@ -26,8 +26,8 @@ func (d insider) Role() door.Role {
 	return door.RoleFollower
 }
 
-// leads reports whether the server takes changes as far as others are concerned: it is alone, or leads
-// its group.
+// leads reports whether the server may take changes, by its group: it is alone, or leads
+// the group.
 func (srv *Server) leads() bool { return srv.opts.Group == nil || srv.store.Member().Leads() }
 
 // Health returns nil if the server accepts reads and writes. Otherwise it returns the reason: ErrLoading
@@ -83,10 +83,10 @@ func (d insider) Leads() error {
 	return door.ErrFollows
 }
 
-// yieldPeriod is how often a leader whose disk is full has another member lead: that one may have no room either.
+// yieldPeriod is how often a leader whose disk is full hands over to another member: that one may have no room either.
 const yieldPeriod = 5 * time.Minute
 
-// yieldLead has another member lead if this one has room for deletions only. Members that ran out of room end, and
+// yieldLead transfers leadership to another member if this one has room for deletions only. Members that ran out of room end, and
 // come back so.
 func (c *cron) yieldLead(srv *Server, now time.Time) {
 	g := srv.opts.Group

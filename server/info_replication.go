@@ -62,7 +62,7 @@ func infoCluster(t *info.Text, s *session) {
 	info.Field(t, "cluster_enabled", info.Number(s.srv.slotted()))
 }
 
-// infoModules tells of the modules that directives have clients told of.
+// infoModules lists the modules that directives announce to clients.
 func infoModules(t *info.Text, s *session) {
 	for _, m := range s.srv.settings().limits.Modules {
 		info.Field(t, "module", "name="+m.Name+",ver="+strconv.FormatInt(m.Version, 10)+",api=1,filters=0,usedby=[],using=[],options=[]")

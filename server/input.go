@@ -196,7 +196,7 @@ func (s *session) Feed(n int) error {
 	return s.run()
 }
 
-// next returns the next call, of which n bytes are to be consumed. ok is false if
+// next returns the next call, and how many bytes n are to be consumed. ok is false if
 // there is none.
 func (s *session) next() (argv [][]byte, n int, ok bool) {
 	if argv, n, ok = s.in.found(); ok {

@@ -23,7 +23,7 @@ type lookahead struct {
 	keys  persistence.Upcoming
 }
 
-// foundCall is a command that is framed, of which size bytes are to be consumed.
+// foundCall is a command that is framed, size bytes of the input.
 type foundCall struct {
 	argv [][]byte
 	size int

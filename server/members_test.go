@@ -115,7 +115,7 @@ func TestGroupIsBuriedByTheLeaderOfAnother(t *testing.T) {
 		t.Errorf("BURY without a word: %s", got)
 	}
 	each(t, c, map[string]string{
-		"VIGIL.CLUSTER BURY " + id("c") + " lose-writes":   "OK the slots 5-9 are of no group now",
+		"VIGIL.CLUSTER BURY " + id("c") + " lose-writes":   "OK the slots 5-9 have no group now",
 		"VIGIL.CLUSTER BURY " + id("8") + " LOSE-WRITES":   "OK", // it had none
 		"VIGIL.CLUSTER BURY " + id("7") + " LOSE-WRITES":   "(error) ERR Unknown node " + id("7"),
 		"VIGIL.CLUSTER BURY " + id("c") + " LOSE-WRITES x": "(error) ERR syntax error",

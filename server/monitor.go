@@ -156,7 +156,7 @@ func requestBytes(argv [][]byte) (n int64) {
 	return n
 }
 
-// logLarge keeps a call of which the request or the reply is large.
+// logLarge keeps a call whose request or reply is large.
 func (s *session) logLarge(cmd *commands.Command, argv [][]byte, start time.Duration, request, reply int64) {
 	if cmd.Is(commands.SkipSlowlog) {
 		return

@@ -30,13 +30,13 @@ func newHeirs(t *testing.T) *heirs {
 	return h
 }
 
-// lead has a server lead that was deposed.
+// lead makes a server lead again that was deposed.
 func (r *movesRig) lead() {
 	r.know(func(m *commands.Membership) { m.Leader, m.Leads = 0, true })
 	r.g.elect()
 }
 
-// fail has the second member lead, with the slots that the first one has.
+// fail transfers leadership to the second member, with the slots that the first one has.
 func (h *heirs) fail() {
 	own := h.g.own.Load()
 	gone := h.next.g.own.Load().Without(own)
@@ -46,7 +46,7 @@ func (h *heirs) fail() {
 	h.next.lead()
 }
 
-// order has slots moved to the other group, by ranges.
+// order orders a move of slots to the other group, by ranges.
 func (r *movesRig) order(c *testClient, ranges ...string) {
 	r.t.Helper()
 	for _, of := range ranges {

@@ -71,7 +71,7 @@ func (r *movesRig) have(own, other *slots.Set) {
 	r.srv.resharding.Departures.Look() // it may have looked between the two, and would do so again when time passes
 }
 
-// begin has the slot of b moved, and waits until it is frozen.
+// begin moves the slot of b, and waits until it is frozen.
 func (r *movesRig) begin(c *testClient) context.Context {
 	r.t.Helper()
 	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 3300 3300 NODE "+strings.Repeat("c", 40), "OK")
@@ -253,7 +253,7 @@ func TestClientsThatWaitAreSentToTheOtherGroup(t *testing.T) {
 	sentAway(movedB)
 }
 
-// waitForB has clients wait for keys of the slot of b, one for a key of another slot, and one in a transaction that watches b. The
+// waitForB makes clients wait for keys of the slot of b, one for a key of another slot, and one in a transaction that watches b. The
 // function that it returns sees that those of b get an error, and that the others go on as they should.
 func (r *movesRig) waitForB(c *testClient) (sentAway func(text string)) {
 	r.t.Helper()

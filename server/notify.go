@@ -71,7 +71,7 @@ func (s *session) InvalidateDB(db int) { s.WakeDB(db, db) }
 
 // WakeDB is called before a database gets the keys of another one, with every
 // shard locked. A client watching a key that exists here or in the other
-// database will have its EXEC fail; the calls of waiting clients are run again
+// database will see its EXEC fail; the calls of waiting clients are run again
 // at commit.
 func (s *session) WakeDB(db, other int) {
 	s.cache.ChangesAll()

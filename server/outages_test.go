@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/server/blocking"
 )
 
-// Clients that wait for keys are told when slots of other groups go down, as far as calls are refused then. They are served as
+// Clients that wait for keys are told when slots of other groups go down, if calls are refused then. They are served as
 // ever where all slots can be used, and later too.
 func TestClientsDoNotWaitForKeysWhileSlotsAreDown(t *testing.T) {
 	calls := []string{"BLPOP b 0", "BLMOVE b {b}other LEFT RIGHT 0", "BZPOPMIN {b}z 1000", "XREAD BLOCK 0 STREAMS {b}stream $"}

@@ -51,7 +51,7 @@ func (s *session) Unsubscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte)
 	s.endSubscriptions(c, kind, names)
 }
 
-// endSubscriptions forgets subscriptions of which no messages come any more.
+// endSubscriptions forgets subscriptions that get no messages any more.
 func (s *session) endSubscriptions(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
 	s.subs.End(&c.Reply, kind, names)
 	if !s.subs.Any() {
@@ -92,7 +92,7 @@ func (srv *Server) keepChannels(of *slots.Set) {
 	srv.resharding.Departures.Look()
 }
 
-// wakeSubscribers has clients look at their shard channels. A kick would not do: it
+// wakeSubscribers makes clients look at their shard channels. A kick would not do: it
 // wakes nobody who is about to take messages, and may have looked at the channels before.
 func (c *clients) wakeSubscribers() {
 	for _, s := range c.list() {

@@ -24,7 +24,7 @@ func newBalanceRig(t *testing.T) *movesRig {
 	return r
 }
 
-// Each group gets its share, by as few moves as there can be: this server makes its own, and has another one make the others.
+// Each group gets its share, by as few moves as there can be: this server makes its own, and asks another one to make the others.
 func TestRebalanceGivesEachGroupItsShare(t *testing.T) {
 	self, second, third := strings.Repeat("1", 40), strings.Repeat("c", 40), strings.Repeat("0", 40)
 	move := func(from, to string, n int, ranges string) string {
@@ -76,7 +76,7 @@ func TestRebalanceWaitsUntilAllGroupsAreThere(t *testing.T) {
 	r := newBalanceRig(t)
 	c := r.dial()
 	r.know(func(m *commands.Membership) { m.Slots = mustSlots(t, "0-8190") })
-	c.want("VIGIL.CLUSTER REBALANCE", "(error) ERR Some slots are of no group, or on their way: CLUSTER ADDSLOTS gives those of none to a group")
+	c.want("VIGIL.CLUSTER REBALANCE", "(error) ERR Some slots have no group, or are being moved: CLUSTER ADDSLOTS gives those without one to a group")
 	r.know(func(m *commands.Membership) {
 		m.Slots = mustSlots(t, "0-8191")
 		m.OtherShards = slices.Clone(m.OtherShards)

@@ -12,8 +12,8 @@ import (
 )
 
 // TestPayloadsOfRedisBloomAnswerAsTheyDidThere restores what RedisBloom of June 2026 dumped in Redis 7.4.1, from keys that
-// were made for it, and compares all replies. What vigil dumps of it is restored again and answers
-// the same.
+// were made for it, and compares all replies. What vigil dumps of it is restored again and gives
+// the same replies.
 func TestPayloadsOfRedisBloomAnswerAsTheyDidThere(t *testing.T) {
 	text, err := os.ReadFile("testdata/redisbloom.json")
 	if err != nil {

@@ -72,7 +72,7 @@ func (h host) MoveNow(ctx context.Context, to cluster.Destination) error {
 	return h.abroadIn(func(group.Group) error { return h.srv.resharding.Moves.MoveNow(ctx, to) })
 }
 
-// AwaitOwner waits for news of which group has a slot.
+// AwaitOwner waits for news about the group that has a slot.
 func (h host) AwaitOwner(ctx context.Context, slot int, node string) error {
 	return h.abroadIn(func(group.Group) error { return h.srv.resharding.Moves.AwaitOwner(ctx, slot, node) })
 }

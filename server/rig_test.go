@@ -202,7 +202,7 @@ func (c *testClient) do(args ...string) string {
 	return c.reply()
 }
 
-// want makes a call, the words of which are separated by blanks, and compares.
+// want makes a call, whose words are separated by blanks, and compares.
 func (c *testClient) want(call, want string) {
 	c.t.Helper()
 	if got := c.do(strings.Fields(call)...); got != want {

@@ -177,7 +177,7 @@ func TestRefusedPasswordsLookAlike(t *testing.T) {
 	c.want("AUTH active right", "OK")
 }
 
-// There is no way to have the server load code or read a file that a client names.
+// There is no way to make the server load code or read a file that a client names.
 func TestClientsNameNoFiles(t *testing.T) {
 	r := newRig(t)
 	c := r.dial()

@@ -10,7 +10,7 @@ import (
 const notServed = "(error) CLUSTERDOWN Hash slot not served"
 
 // Clients that wait for keys of a slot which is nobody's any more, or another group's, are told so when it goes, though nothing was
-// moved: as when the group is buried. Those that wait for keys of other slots go on to wait.
+// moved: as when the group is buried. Those that wait for keys of other slots keep waiting.
 func TestClientsDoNotWaitForKeysOfSlotsThatHaveGone(t *testing.T) {
 	for text, have := range map[string]func(r *movesRig){
 		notServed: func(r *movesRig) { r.have(r.g.own.Load().Without(mustSlots(t, "3300")), nil) },

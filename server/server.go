@@ -179,7 +179,7 @@ func Start(o Options) (*Server, error) {
 	if srv.store, err = persistence.Start(srv.storeOptions()); err != nil {
 		return nil, err
 	}
-	srv.recallUsers() // as far as they are known: the rest of the log is read by Load
+	srv.recallUsers() // those that are known by now: the rest of the log is read by Load
 	srv.journal = srv.gated()
 	openRooms(srv)
 	srv.loops = transport.NewLoops(transport.Host{Store: srv.journal, Closed: srv.done, Workers: &srv.workers})
@@ -188,7 +188,7 @@ func Start(o Options) (*Server, error) {
 		return nil, errors.Join(err, srv.store.Close())
 	}
 	srv.watchConfig()
-	srv.recallConfiguration() // as far as it is known, too
+	srv.recallConfiguration() // what is known of it by now, too
 	openSnapshots(srv)
 	srv.openBackups()
 	srv.figures.Open(srv.store, figureSource{srv})

@@ -11,7 +11,7 @@ import (
 )
 
 // newShardsRig opens a server that leads one of four groups: it has the slots 0 to 8000, the second 8001 to
-// 16000, of which b's slot 3300 and a's 15495 are ones, the third 16001, without a leader, and the fourth none. It
+// 16000, with b's slot 3300 and a's 15495, the third 16001, without a leader, and the fourth none. It
 // is the first of three members.
 func newShardsRig(t *testing.T, directives ...string) *slotsRig {
 	t.Helper()

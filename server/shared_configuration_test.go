@@ -64,7 +64,7 @@ func TestSharedDirectivesOfALeaderAreThoseOfItsFollower(t *testing.T) {
 	sub.next(`["message" "__keyevent@0__:set" "k"]`)
 }
 
-// What a follower refuses changes nothing, also as a part of a transaction. Its own directives go on to be set there.
+// What a follower refuses changes nothing, also as a part of a transaction. Its own directives can still be set there.
 func TestDirectivesAreTheMembersOwnBelowTheLevelOfSharing(t *testing.T) {
 	c := newCouple(t, nil, nil)
 	for _, m := range []*testGroup{c.g, c.other} {
@@ -210,7 +210,7 @@ func TestDeposedLeaderForgetsDirectives(t *testing.T) {
 	r.has("busy-reply-threshold", "81")
 }
 
-// The values of a group are there after a start, and while a member loads as far as they were written; its file counts for all others.
+// The values of a group that were written are there after a start, and while a member loads; its file counts for all others.
 // What CONFIG REWRITE writes are the values in force.
 func TestValuesOfTheGroupWinAtAStart(t *testing.T) {
 	dir := t.TempDir()
@@ -320,7 +320,7 @@ func TestDirectiveThatIsGivenBackIsTheMembersOwn(t *testing.T) {
 	admin := c.dial()
 	admin.want("CONFIG SET timeout 70", "OK")
 	admin.want("CONFIG SET timeout 71 busy-reply-threshold 80", "OK")
-	admin.want("VIGIL.CLUSTER UNSHARE timeout hash-max-ziplist-value", "OK") // one under its former name, of which the group has no value
+	admin.want("VIGIL.CLUSTER UNSHARE timeout hash-max-ziplist-value", "OK") // one under its former name, for which the group has no value
 	c.has("timeout", "0")
 	c.follower.has("timeout", "7")
 	c.follower.has("busy-reply-threshold", "80")

@@ -33,7 +33,7 @@ func newCouple(t *testing.T, leader, follower []string) *couple {
 	return c
 }
 
-// fail has the follower lead.
+// fail makes the follower lead.
 func (c *couple) fail() {
 	c.g.to = nil
 	c.g.depose()

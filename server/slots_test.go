@@ -19,7 +19,7 @@ type slotsRig struct {
 	m atomic.Pointer[commands.Membership]
 }
 
-// awaits has time pass until a client has a reply, and returns that.
+// awaits advances the clock until a client has a reply, and returns that.
 func (r *slotsRig) awaits(c *testClient, step time.Duration) (got string) {
 	r.t.Helper()
 	replied := make(chan string, 1)
@@ -60,7 +60,7 @@ func (s *slotsRig) know(change func(m *commands.Membership)) {
 	s.m.Store(&m)
 }
 
-// follow has the second member lead in place of the server.
+// follow makes the second member lead in place of the server.
 func (s *slotsRig) follow() {
 	s.g.depose()
 	s.know(func(m *commands.Membership) { m.Leader, m.Leads = 1, false })

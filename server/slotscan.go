@@ -117,12 +117,12 @@ func (h host) TakeOver() {
 	}
 }
 
-// Replicate has this server become a member of another group, as [cluster.Membership] says.
+// Replicate makes this server a member of another group, as [cluster.Membership] says.
 func (h host) Replicate(ctx context.Context, master string) error {
 	return h.abroadIn(func(g group.Group) error { return g.Replicate(ctx, master) })
 }
 
-// Reset has this server be a group by itself.
+// Reset makes this server a group by itself.
 func (h host) Reset(ctx context.Context) error {
 	return h.abroadIn(func(g group.Group) error { return g.Reset(ctx) })
 }

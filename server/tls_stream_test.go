@@ -139,7 +139,7 @@ func TestSessionsAreResumedUnlessTurnedOff(t *testing.T) {
 	}
 }
 
-// TestManyClientsOverTLS has them send what ends within records, so that a turn
+// TestManyClientsOverTLS makes them send what ends within records, so that a turn
 // finds part of a command, or several.
 func TestManyClientsOverTLS(t *testing.T) {
 	r, a, addr := encrypted(t)

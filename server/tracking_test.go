@@ -322,7 +322,7 @@ func TestScriptsTrackWhatTheyReadAndNotWhatTheyDeclare(t *testing.T) {
 	c.want("PING", "PONG")
 }
 
-// TestKeyThatIsLostAmidExecIsInvalidatedAfterIt has the table lose a key between a read and
+// TestKeyThatIsLostAmidExecIsInvalidatedAfterIt makes the table lose a key between a read and
 // the end of a subscription in one EXEC, which writes what has come before its reply.
 func TestKeyThatIsLostAmidExecIsInvalidatedAfterIt(t *testing.T) {
 	var lose func()

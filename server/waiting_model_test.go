@@ -236,7 +236,7 @@ func (r *lineRun) serve() {
 	}
 }
 
-// call has a client make a call, which may wait.
+// call makes a call with a client, which may wait.
 func (r *lineRun) call() {
 	w := r.m.newCall(r.rng)
 	if slices.ContainsFunc(w.keys, func(k string) bool { return r.m.strings[k] }) {

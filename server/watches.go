@@ -126,7 +126,7 @@ func (s *session) unwatch() {
 	s.Clear(commands.ClientDirtyCAS)
 }
 
-// expireWatched has EXEC fail if a watched key has expired since. A key that was
+// expireWatched makes EXEC fail if a watched key has expired since. A key that was
 // already gone when WATCH was called does not count.
 func (s *session) expireWatched() {
 	for _, w := range s.txn.watched {

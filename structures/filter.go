@@ -1,7 +1,7 @@
 package structures
 
 // Filter says of a hash that it is surely not among some others (Bloom, 1970). Ten bits
-// for each of these, of which four are looked at, leave one of a hundred in doubt.
+// for each of these, four of which are looked at, leave one of a hundred in doubt.
 type Filter []byte
 
 const (
@@ -12,7 +12,7 @@ const (
 // NewFilter returns a filter with room for n hashes. With more of them it is in doubt more often.
 func NewFilter(n int) Filter { return make(Filter, (n*filterBits+7)/8+1) }
 
-// Add adds a hash, all 32 bits of which are to be evenly spread.
+// Add adds a hash, whose 32 bits are all to be evenly spread.
 func (f Filter) Add(hash uint32) {
 	f.looks(hash, func(at, bit uint32) bool {
 		f[at] |= 1 << bit

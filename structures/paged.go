@@ -28,7 +28,7 @@ type Paged interface {
 	SetPager(p Pager)
 	// Away is the number of pages that are on disk only, and their bytes.
 	Away() (pages int, bytes int64)
-	// Shed lets go of about so many bytes of pages that are stored as they are: not
+	// Shed evicts about so many bytes of pages that are stored as they are: not
 	// of those used since its last visit, or held. It returns how many bytes that were, and how
 	// many are in pages that it passed over because they changed.
 	Shed(bytes int) (freed, changed int)
@@ -39,9 +39,9 @@ type Paged interface {
 	Gather() bool
 }
 
-// Tailed is a Paged value of which a page that only gained elements can be written by
+// Tailed is a Paged value whose pages, if they only gained elements, can be written by
 // these: what is appended to the page on disk, a tail. The value gets elements of a page that is
-// away so without reading it, as far as it knows that they are new.
+// away so without reading it, if it knows that they are new.
 //
 // A tail that is appended twice, by a batch that is written again after a failure, does
 // no harm. Some of the last tails may not be there yet when a page is read, as they are in a

@@ -24,7 +24,7 @@ func (m *listModel) elem(r *rand.Rand) string {
 	return fmt.Sprintf("%0*d", 1+r.IntN(900), r.IntN(5))
 }
 
-// change makes a change and has the model make it if it was recorded.
+// change makes a change, and makes it in the model if it was recorded.
 func (m *listModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *structures.Change) {
 	t.Helper()
 	l, elem, n := v.(*list.List), m.elem(r), len(m.elems)
@@ -154,8 +154,8 @@ func (m *listModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
 	}
 }
 
-// awayList is a list of n elements of 100 bytes that begin with their indexes, of which no
-// page is in memory.
+// awayList is a list of n elements of 100 bytes that begin with their indexes, without a
+// page in memory.
 func awayList(t *testing.T, n int) (*list.List, *pagedDisk) {
 	t.Helper()
 	l, d := list.New(), &pagedDisk{pages: map[uint64][]byte{}}

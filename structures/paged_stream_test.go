@@ -72,7 +72,7 @@ func (m *streamModel) someIDs(r *rand.Rand) (ids []stream.ID) {
 	return ids
 }
 
-// change makes a change and has the model make it if it was recorded.
+// change makes a change, and makes it in the model if it was recorded.
 func (m *streamModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *structures.Change) {
 	t.Helper()
 	s := v.(*stream.Stream)

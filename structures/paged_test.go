@@ -25,7 +25,7 @@ type pagedModel interface {
 	create() structures.Paged
 }
 
-// TestPagesComeAndGo works on values of which pages leave memory all the time, and
+// TestPagesComeAndGo works on values whose pages leave memory all the time, and
 // which are made anew from their head.
 func TestPagesComeAndGo(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))

@@ -4,7 +4,7 @@ import "unsafe"
 
 // Spread is implemented by values whose elements lie far apart in memory, so that
 // most of the time of a look-up is waiting for it. Somebody who knows which elements
-// are about to be looked up can have their memory fetched first, all at once.
+// are about to be looked up can fetch their memory first, all at once.
 type Spread interface {
 	// Approach takes a step towards each element of the list, and says in its First and
 	// Last what memory the next step reads, and after the last one a look-up. Steps count

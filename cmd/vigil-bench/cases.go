@@ -114,7 +114,7 @@ func once(p *process, call []string) error {
 }
 
 // compare runs a case against both servers in turn. The processor time of the work that the
-// case leaves for later is shared out among its runs, as far as that work is due by then.
+// case leaves for later is shared out among its runs, if that work is due by then.
 func compare(o *options, c benchCase, n int, ours, redis *process) (a, b []run, err error) {
 	for _, call := range c.before {
 		for _, p := range []*process{ours, redis} {

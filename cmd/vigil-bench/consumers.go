@@ -89,7 +89,7 @@ type crowd struct {
 	running  sync.WaitGroup
 }
 
-// gather connects n consumers to p and has them wait.
+// gather connects n consumers to p, which then wait.
 func gather(p *process, n int, j *job) (*crowd, error) {
 	producer, err := dial(p.port)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // cpuTime returns the processor time of a process, 0 if there is none. It comes from the
-// clock of the process, in nanoseconds: /proc counts in hundredths of a second, of which a
+// clock of the process, in nanoseconds: /proc counts in hundredths of a second, and a
 // run of a pipelined case has two dozen.
 func cpuTime(pid int) time.Duration {
 	const ofProcess = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid(3)

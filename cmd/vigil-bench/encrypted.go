@@ -46,7 +46,7 @@ func encrypted(o *options, r *report) error {
 	}, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
 }
 
-// withTLS has a server serve TLS at a port of its own, where redis-benchmark finds it.
+// withTLS makes a server serve TLS on a second port, where redis-benchmark finds it.
 func (p *process) withTLS(args []string) {
 	p.tls = freePort()
 	p.args = append(append(p.args, "--tls-port", strconv.Itoa(p.tls)), args...)

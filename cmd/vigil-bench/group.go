@@ -117,7 +117,7 @@ type outcome struct {
 	median, p99          time.Duration
 }
 
-// run has clients write to the leader. Each waits for the replies to a pipeline, and for
+// run writes to the leader with several clients. Each waits for the replies to a pipeline, and for
 // the acknowledgement of another server, before it sends the next one.
 func (w *writes) run(t *trio) (outcome, error) {
 	rounds := max(1, w.requests/(w.clients*w.pipeline))

@@ -49,7 +49,7 @@ func growing(o *options, r *report) error {
 	return errors.Join(err, g.verify())
 }
 
-// load has the clients write all keys.
+// load writes all keys with the clients.
 func (g *growth) load() error {
 	owners, err := g.owners(g.servers[0])
 	if err != nil {
@@ -60,7 +60,7 @@ func (g *growth) load() error {
 	return g.phased.load(growClients, g.o.growKeys, at)
 }
 
-// grow has groups added, and slots moved, while the clients write.
+// grow adds groups, and moves slots to them, while the clients write.
 func (g *growth) grow() error {
 	if err := g.during(before, g.cpu, undisturbed); err != nil {
 		return err

@@ -24,7 +24,7 @@ type shards struct {
 // formPatience is how long a cluster may take to agree on something.
 const formPatience = time.Minute
 
-// add starts groups of empty servers and has them meet the others. slotted says that they divide the slots.
+// add starts groups of empty servers and introduces them to the others. slotted says that they divide the slots.
 func (s *shards) add(groups int, slotted bool) error {
 	first := len(s.masters)
 	for range groups {

@@ -18,7 +18,7 @@ const (
 	joinMark = "written-last"
 	// joinPatience is how long the new member may take to have everything.
 	joinPatience = 10 * time.Minute
-	// markPatience is how long it may take to have one write more.
+	// markPatience is how long one more write may take.
 	markPatience = time.Minute
 	// joinPause is that between two looks at the members. What came of a state in the last of them is not seen.
 	joinPause = 5 * time.Millisecond
@@ -80,7 +80,7 @@ func routeTo(port int) *route {
 	return t
 }
 
-// measure has a server join while the clients write.
+// measure lets a server join while the clients write.
 func (j *joined) measure() error {
 	if err := j.during(before, j.cpu, undisturbed); err != nil {
 		return err

@@ -30,7 +30,7 @@ type phased struct {
 	used    [phases]float64 // processor time of all servers
 }
 
-// load makes clients, and has them write all keys.
+// load makes clients, which write all keys.
 func (p *phased) load(clients, keys int, at *route) error {
 	for range clients {
 		p.clients = append(p.clients, &keyWriter{router: newRouter(at)})
@@ -42,7 +42,7 @@ func (p *phased) load(clients, keys int, at *route) error {
 	return each(p.clients, (*keyWriter).fill)
 }
 
-// amid has the clients write while do runs.
+// amid lets the clients write while do runs.
 func (p *phased) amid(do func() error) (err error) {
 	var stop atomic.Bool
 	ended := make(chan error, 1)

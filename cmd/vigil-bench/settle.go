@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// store has every key stored under its own name, and waits for that.
+// store asks for every key to be stored under its own name, and waits for that.
 func store(p *process) error {
 	if err := once(p, words("BGREWRITEAOF")); err != nil {
 		return err

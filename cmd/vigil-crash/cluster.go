@@ -20,7 +20,7 @@ import (
 // clusterGroups is how many groups a cluster has.
 const clusterGroups = 3
 
-// cluster is a Redis Cluster, servers of which are killed while slots go from group to group.
+// cluster is a Redis Cluster whose servers are killed while slots move from group to group.
 type cluster struct {
 	binary, policy, dir string
 	members             int // of each group
@@ -79,7 +79,7 @@ func (c *cluster) run(kills int) error {
 	return c.load(kills)
 }
 
-// load has clients write, and kills servers until there were enough of them. A write that is lost is an error.
+// load lets clients write, and kills servers until enough of them were killed. A write that is lost is an error.
 func (c *cluster) load(kills int) error {
 	var writing sync.WaitGroup
 	failed := make(chan error, 1)
@@ -117,7 +117,7 @@ func (c *cluster) load(kills int) error {
 	return c.check()
 }
 
-// round has slots move and a replica take over, kills servers, of no group more than one, and starts them again.
+// round moves slots and makes a replica take over, kills servers, at most one of each group, and starts them again.
 func (c *cluster) round() error {
 	if c.r.IntN(2) == 0 {
 		group := c.nodes[c.r.IntN(clusterGroups)*c.members]
@@ -150,7 +150,7 @@ func (c *cluster) round() error {
 	return nil
 }
 
-// goesOn waits until each client has had another write acknowledged.
+// goesOn waits until another write of each client is acknowledged.
 func (c *cluster) goesOn(failed chan error) error {
 	begun := time.Now().UnixNano()
 	return c.until("all clients go on", func() error {

@@ -256,7 +256,7 @@ func (g *group) next(wanted func(ack) bool) (ack, error) {
 	}
 }
 
-// endLeader ends the leader while clients write, or has it hand over, waits for the next one, and starts the
+// endLeader ends the leader while clients write, or makes it hand over, waits for the next one, and starts the
 // former again, which has to catch up. After kill -9 the gap begins with the end of the process, and
 // otherwise with the last write that it acknowledged.
 func (g *group) endLeader(r *rand.Rand) (gap time.Duration, err error) {
@@ -313,7 +313,7 @@ func (g *group) killWhole(r *rand.Rand) (gap time.Duration, err error) {
 	return next.at.Sub(killed), err
 }
 
-// handOver has a leader hand over to another server.
+// handOver makes a leader hand over to another server.
 func (g *group) handOver(i int) error {
 	c, err := g.dial(i)
 	if err != nil {

@@ -27,12 +27,12 @@
 //
 //	vigil-crash -server bin/vigil-server -group 100 -old PROGRAM
 //
-// begins with servers of an older program, has those that were killed come back as the older or the
+// begins with servers of an older program, starts those that were killed as the older or the
 // newer one, and upgrades the group after half of the kills (upgrade.go).
 //
 //	vigil-crash -server bin/vigil-server -group 20 -libraries "name=command"
 //
-// has programs write in their place that use client libraries with their support for
+// writes instead with programs that use client libraries with their support for
 // Sentinel, one a line, each with a group of its own. libraries.go tells what they do.
 package main
 
@@ -55,7 +55,7 @@ func main() {
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
 	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
 	gently := flag.Bool("orderly", false, "with -group, end leaders by SIGTERM")
-	handing := flag.Bool("failover", false, "with -group, have leaders hand over by SENTINEL FAILOVER, and end none")
+	handing := flag.Bool("failover", false, "with -group, make leaders hand over by SENTINEL FAILOVER, and end none")
 	whole := flag.Bool("whole", false, "with -group, kill all three servers at once")
 	clusterKills := flag.Int("cluster", 0, "kill so many servers of a cluster of three groups for each policy, in place of rounds")
 	replicas := flag.Int("replicas", 2, "1 or 2 of them has each master of the cluster")

@@ -9,7 +9,7 @@ import (
 )
 
 // With an older program a group begins with servers of that, and each that was killed comes back as the older or the newer one, from the
-// directory of which the older one may not start any more. After half of the kills all are newer ones and raise the level of the group; from then on the older one must not take part.
+// directory on which the older one may not start any more. After half of the kills all are newer ones and raise the level of the group; from then on the older one must not take part.
 
 // mix chooses the program that a server starts with next.
 func (g *group) mix(i int, r *rand.Rand) {
@@ -18,7 +18,7 @@ func (g *group) mix(i int, r *rand.Rand) {
 	}
 }
 
-// upgrade has all servers be of the newer program, one after the other, and the group raise its level.
+// upgrade starts all servers with the newer program, one after the other, and raises the level of the group.
 func (g *group) upgrade() error {
 	g.mixed = false
 	for i := range g.up {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestModulesAgreeOnVersions: a module that wants another version of what vigil is made of has vigil compiled again for it,
+// TestModulesAgreeOnVersions: a module that wants another version of what vigil is made of makes the go tool compile vigil again for it,
 // and its tests try something that nobody runs.
 func TestModulesAgreeOnVersions(t *testing.T) {
 	const root = "../.."

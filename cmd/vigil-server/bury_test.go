@@ -30,7 +30,7 @@ func loseSecond(t *testing.T, args ...string) (s *shardServers, lost string) {
 	lost = s.id(1)
 	s.want(0, "VIGIL.CLUSTER BURY "+lost+" LOSE-WRITES", "ERR the group was heard ")
 	s.kill(1)
-	s.until(0, "VIGIL.CLUSTER BURY "+lost+" LOSE-WRITES", "OK the slots 5461-10922 are of no group now")
+	s.until(0, "VIGIL.CLUSTER BURY "+lost+" LOSE-WRITES", "OK the slots 5461-10922 have no group now")
 	return s, lost
 }
 

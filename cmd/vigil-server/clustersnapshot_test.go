@@ -22,7 +22,7 @@ type snapshotPart struct{ address, slots, dir string }
 
 var partShown = regexp.MustCompile(`address (\S+) group [0-9a-f]{40} slots ([0-9 -]*) directory (\S+) bytes (\d+)`)
 
-// snapshot has server i make a snapshot of the cluster.
+// snapshot asks server i for a snapshot of the cluster.
 func (s *shardServers) snapshot(i int, name string) (parts []snapshotPart) {
 	s.t.Helper()
 	got := s.until(i, "VIGIL.CLUSTER SNAPSHOT CREATE "+name, "[name "+name+" id ")
@@ -102,7 +102,7 @@ func (s *shardServers) killAll() {
 	}
 }
 
-// fill has server i keep something of each kind, in a slot of its own, and a user.
+// fill writes something of each kind to server i, in a slot of its own, and a user.
 func (s *shardServers) fill(i int, tag string) {
 	s.t.Helper()
 	for _, line := range []string{"RPUSH {%s}list 1 2 3", "HSET {%s}hash f v", "ZADD {%s}zset 1 x 2 y", "XADD {%s}stream 1-1 f v", "SET {%s}string x EX 100000",

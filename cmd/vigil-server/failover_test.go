@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// handsOver has a server hand over to another one, and waits until that is the master and the other its replica.
+// handsOver makes a server hand over to another one, and waits until that is the master and the other its replica.
 func handsOver(t *testing.T, from, to *process, call string) {
 	t.Helper()
 	wantReply(t, dial(t, from), call, "OK")

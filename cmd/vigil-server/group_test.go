@@ -250,7 +250,7 @@ func TestGroupLosesNothingWhenItsLeaderIsKilled(t *testing.T) {
 	}
 }
 
-// A leader that ends in order has another member lead first, which has its functions, and all
+// A leader that ends in order transfers leadership first, to a member that has its functions, and all
 // of them end with 0.
 func TestGroupEndsInOrder(t *testing.T) {
 	t.Parallel()
@@ -283,7 +283,7 @@ func TestGroupEndsInOrder(t *testing.T) {
 	}
 }
 
-// SENTINEL FAILOVER has another member lead, with everything that was acknowledged.
+// SENTINEL FAILOVER transfers leadership to a member with everything that was acknowledged.
 func TestSentinelFailoverHasAnotherMemberLead(t *testing.T) {
 	t.Parallel()
 	g := newTrio(t, "--cluster-name", "sessions")

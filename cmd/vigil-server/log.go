@@ -17,7 +17,7 @@ import (
 )
 
 // logHandler writes lines as redis-server does, so that tools that read them
-// go on to work: "PID:M 02 Jan 2006 15:04:05.000 * text".
+// still work: "PID:M 02 Jan 2006 15:04:05.000 * text".
 type logHandler struct {
 	level func() conf.LogLevel  // the lowest that is logged
 	style func() *conf.Settings // what says how a line looks; nil: as that of redis-server

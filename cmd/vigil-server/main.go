@@ -310,7 +310,7 @@ func attend(srv *server.Server, data *loading, mem *memory, group membership.Mem
 	}
 }
 
-// reload does what SIGHUP asks for: it opens the logfile and the audit log again and reads the certificates again, as far as there are
+// reload does what SIGHUP asks for: it opens the logfile and the audit log again and reads the certificates again, if there are
 // some.
 func reload(srv *server.Server, g membership.Member, config *conf.Config, out *logHandler) {
 	log, set := slog.New(out), config.Settings()
@@ -327,7 +327,7 @@ func reload(srv *server.Server, g membership.Member, config *conf.Config, out *l
 	reloadCertificates(srv, g, set, log)
 }
 
-// reloadCertificates reads the certificates again, as far as there are some, and reports whether they are in use.
+// reloadCertificates reads the certificates again, if there are some, and reports whether they are in use.
 func reloadCertificates(srv *server.Server, g membership.Member, set *conf.Settings, log *slog.Logger) bool {
 	if set.TLSPort == 0 && !g.Encrypted() {
 		return true

@@ -37,7 +37,7 @@ func (g *trio) joiner(i int, args ...string) *member {
 	return m
 }
 
-// outlive kills all servers of the group, and has this one go on alone.
+// outlive kills all servers of the group but this one, which continues alone.
 func (m *member) outlive(g *trio) {
 	g.t.Helper()
 	m.p.cmd.Process.Kill()
@@ -95,7 +95,7 @@ type writers struct {
 	acks    chan int     // which of them has written, while that is waited for
 }
 
-// write has clients write at some ports until check.
+// write writes at some ports with several clients until check.
 func write(ports ...int) *writers {
 	l := &writers{acks: make(chan int, 1)}
 	for k := range l.acked {
@@ -178,7 +178,7 @@ func (l *writers) checkBy(t *testing.T, call func(line string) (string, error)) 
 	}
 }
 
-// transfer has a member lead, and waits until it does.
+// transfer transfers leadership to a member, and waits until it leads.
 func transfer(t *testing.T, to int, ports ...int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {

@@ -60,7 +60,7 @@ const (
 // burst of work has left.
 //
 // Keys and values are counted by the store. Beside them there is garbage. Go lets it
-// grow to as much as the heap that is in use, of which most is pages of large values here,
+// grow to as much as the heap that is in use, most of it pages of large values here,
 // that cost a collection nothing. So it runs by what it has to scan. That is done by a
 // percentage, which is as of the last look. What comes between two looks, when values are
 // loaded above all, is bounded by Go's memory limit: what maxmemory and a quarter leave for
@@ -181,7 +181,7 @@ func (m *memory) burst(h heap) {
 	m.worth = min(max(garbage/burstCollections, m.worth/2, mostGarbage), burstGarbage)
 }
 
-// percentFor returns by how many percent the heap may grow between collections, of which one is worth so much garbage, for a
+// percentFor returns by how many percent the heap may grow between collections, if a collection is worth so much garbage, for a
 // maxmemory of bound (0: none).
 func percentFor(h heap, worth, bound int64) int {
 	if h.live == 0 {

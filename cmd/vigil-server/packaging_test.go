@@ -21,8 +21,8 @@ func packaged(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestUnitFileStartsAServerThatTellsSystemd reads the unit as systemd does, as far
-// as it is used, and its command line as the server does.
+// TestUnitFileStartsAServerThatTellsSystemd reads what the unit uses
+// as systemd does, and its command line as the server does.
 func TestUnitFileStartsAServerThatTellsSystemd(t *testing.T) {
 	keys := map[string]string{}
 	section := ""

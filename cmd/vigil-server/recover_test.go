@@ -112,7 +112,7 @@ type nobody struct{}
 
 func (nobody) Propose(uint64, []byte) error { return errors.New("nobody is there") }
 
-// bootMachine has the store of a member look as one whose machine has failed and was booted: the log was last written before that.
+// bootMachine makes the store of a member look like one whose machine has failed and was booted: the log was last written before that.
 func bootMachine(t *testing.T, dir string) {
 	t.Helper()
 	s, err := persistence.Open(persistence.Options{Dir: dir, Databases: 16, Replicator: nobody{}})

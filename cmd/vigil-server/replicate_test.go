@@ -309,7 +309,7 @@ func TestReplicasInTwosVote(t *testing.T) {
 }
 
 // CLUSTER FORGET, at whichever server, has the group of a replica let it go: the others know that it was one when they are asked, too.
-// CLUSTER RESET of a server that is a group by itself has the others forget it.
+// CLUSTER RESET of a server that is a group by itself makes the others forget it.
 func TestServersAreForgotten(t *testing.T) {
 	t.Parallel()
 	s := newShards(t)

@@ -19,7 +19,7 @@ type signals struct {
 	// the first was looked at, says nothing new. Each has a channel of its own,
 	// so that a burst of one cannot hide the other.
 	terminate, interrupt chan os.Signal
-	// reload has the certificates read again.
+	// reload makes the server read the certificates again.
 	reload chan os.Signal
 }
 

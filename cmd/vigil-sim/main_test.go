@@ -18,7 +18,7 @@ import (
 	"github.com/vigildb/vigil/scheduler"
 )
 
-// program runs the program and answers its exit code and what it wrote.
+// program runs the program and returns its exit code and what it wrote.
 func program(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -6,7 +6,7 @@ import "github.com/vigildb/vigil/commands"
 type Backups interface {
 	// StartBackup asks for a backup, which is made in the background.
 	StartBackup() error
-	// Backups lists the complete ones, the oldest first, as far as the target has told. It does not ask the target.
+	// Backups lists the complete ones that the target has told of, the oldest first. It does not ask the target.
 	Backups() ([]Backup, error)
 	BackupStatus() (BackupStatus, error)
 }
@@ -15,7 +15,7 @@ type Backups interface {
 type Backup struct {
 	Name    string
 	Made    int64 // unix seconds
-	Through int64 // unix seconds: with the log behind it a restore can go on to there
+	Through int64 // unix seconds: with the log behind it a restore can reach this time
 	Bytes   int64 // that a restore fetches, without the log behind it
 }
 

@@ -45,7 +45,7 @@ func changesRows() []commands.Command {
 	return []commands.Command{
 		{Name: "VIGIL.CHANGES", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.", Summary: "Groups the commands about changes of keys."},
 		{Name: "VIGIL.CHANGES NOW", Arity: 2, Flags: flags, Since: "0.2.0", Cost: "O(1)",
-			Summary: "Returns the position behind all changes up to now, and has later ones recorded.", Run: changesNow},
+			Summary: "Returns the position behind all changes up to now, and begins to record later ones.", Run: changesNow},
 		{Name: "VIGIL.CHANGES FROM", Arity: -3, Flags: flags | commands.Blocking,
 			Syntax: "position [COUNT count] [BLOCK milliseconds] [DB db] [PREFIX prefix] [KEYS]",
 			Since:  "0.2.0", Cost: "O(n) for n bytes of the stream that are read, which are bounded",

@@ -100,7 +100,7 @@ func debugSleep(c *commands.Ctx) error {
 	return nil
 }
 
-// debugSwitch returns a handler for a switch of which an argument of when means on. As
+// debugSwitch returns a handler for a switch, which the argument when turns on. As
 // in Redis, only 0 and 1 stand for themselves and any other integer for 1.
 func debugSwitch(part DebugSwitch, when int64) func(c *commands.Ctx) error {
 	return func(c *commands.Ctx) error {
@@ -119,7 +119,7 @@ func debugError(c *commands.Ctx) error {
 	return commands.Errorf("%s", c.Args.String())
 }
 
-// debugPackedThreshold reads a number of bytes, of which "1b" is one.
+// debugPackedThreshold reads a number of bytes, such as "1b" for one.
 func debugPackedThreshold(c *commands.Ctx) error {
 	size := bytes.TrimRight(c.Args.Bytes(), "bB")
 	if n, ok := commands.ParseInt(size); !ok || n < 0 || n >= 1<<32 {

@@ -24,7 +24,7 @@ type Latency interface {
 	Latencies(cmd *commands.Command) (calls int64, steps []LatencyStep)
 }
 
-// LatencyEvent is a kind of event of which some took long.
+// LatencyEvent is a kind of event; some of this kind took long.
 type LatencyEvent struct {
 	Name    string
 	Samples []LatencySample // at least one, the oldest first

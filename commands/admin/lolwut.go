@@ -51,7 +51,7 @@ func sky(random func(n int) int) [][]byte {
 	return grid
 }
 
-// house draws walls, a roof, and windows of which few are lit.
+// house draws walls, a roof, and windows, a few of them lit.
 func house(grid [][]byte, left, width, height int, random func(n int) int) {
 	for y := cityHeight - height; y < cityHeight; y++ {
 		for x := left; x < left+width; x++ {

@@ -31,9 +31,9 @@ type Moves interface {
 
 // Mover is a server that leads its group and moves slots of it with their keys to others.
 type Mover interface {
-	// MoveSlots has slots moved, soon after it has returned: the group of this server has agreed by then that they are to be.
+	// MoveSlots orders a move of slots, which begins soon after it has returned: by then the group of this server has agreed to it.
 	MoveSlots(to []Destination) error
-	// MoveNow has slots moved, and returns when the other group has them.
+	// MoveNow moves slots, and returns when the other group has them.
 	MoveNow(ctx context.Context, to Destination) error
 	// AwaitOwner waits for some seconds until this server knows that the group of a node has a slot.
 	AwaitOwner(ctx context.Context, slot int, node string) error
@@ -43,7 +43,7 @@ type Mover interface {
 	CancelMoves() error
 }
 
-// change has a cluster change, and replies when that is done. A transaction and a script, which hold locks,
+// change changes the cluster, and replies when that is done. A transaction and a script, which hold locks,
 // cannot wait.
 func change(c *commands.Ctx, do func(ctx context.Context, to Node) error) error {
 	return arrange(c, func(ctx context.Context, to Node) (func(*commands.Reply), error) {

@@ -88,7 +88,7 @@ func getKeys(c *commands.Ctx) error {
 	})
 }
 
-// scan has work done by a worker of the server.
+// scan gives work to a worker of the server.
 func scan(c *commands.Ctx, holds int, work func(ctx context.Context, node Node) (func(*commands.Reply), error)) error {
 	if err := c.Args.Done(); err != nil {
 		return err

@@ -16,7 +16,7 @@ type node struct {
 	i      int  // index in the shard
 	leads  bool // or was the last one to be known as the leader
 	myself bool
-	usable bool // as far as is known: the leader of old, while there is no other one, is not
+	usable bool // if that is known: the leader of old, while there is no other one, is not
 	listed bool // clients are told of it: a learner may have nothing yet
 }
 

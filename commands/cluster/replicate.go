@@ -13,13 +13,13 @@ type Membership interface {
 	// Replicate has this server, a group by itself without slots and keys or a replica, become a member of the group
 	// that the one with an address leads.
 	Replicate(ctx context.Context, master string) error
-	// Reset has this server be a group by itself, without slots, that knows no other one.
+	// Reset makes this server a group by itself, without slots, that knows no other one.
 	Reset(ctx context.Context) error
 	// Forget has the group of the replica with an ID let it go. known is false if no member has or had the ID.
 	Forget(ctx context.Context, id string) (known bool, err error)
 }
 
-// Dismisser is a server that has others leave the cluster.
+// Dismisser is a server that removes others from the cluster.
 type Dismisser interface {
 	// Dismiss has the server with an ID and an address, which is a group by itself without slots and keys, forget the cluster. It returns
 	// when this server has heard of that. Errors are for clients, without a code.
@@ -86,7 +86,7 @@ func refuseKeys(ctx context.Context, of Node, refusal error) error {
 	return found
 }
 
-// forget has a replica leave its group, and a master without slots the cluster, after its replicas, whichever node is asked. The nodes
+// forget removes a replica from its group, and a master without slots from the cluster, after its replicas, whichever node is asked. The nodes
 // that are asked next do not know it any more, which is no error: tools ask all of them.
 func forget(c *commands.Ctx, m *commands.Membership) error {
 	id := c.Args.String()

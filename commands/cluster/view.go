@@ -20,7 +20,7 @@ func seen(run func(c *commands.Ctx, m *commands.Membership) error) func(*command
 	}
 }
 
-// state says whether keys can be used, as far as this member knows.
+// state says whether keys can be used, by what this member knows.
 func state(c *commands.Ctx, m *commands.Membership) string {
 	switch all := m.Shards(); {
 	case !all[0].Up, all[0].Slots.Len() < commands.Slots && !m.Covered && c.Host.Limits().AllSlots:

@@ -6,7 +6,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Pages is a disk with the pages of a value, of which some can be read and then none.
+// Pages is a disk with the pages of a value: some reads succeed, and then none.
 type Pages struct {
 	pages  map[uint64][]byte
 	left   int // pages that can be read
@@ -25,8 +25,8 @@ func (p *Pages) Room() bool       { return false }
 func (p *Pages) Held(uint64) bool { return false }
 func (p *Pages) Tight() bool      { return false }
 
-// PutAway puts a value under a key. All pages of it that can be are on a disk of which
-// a number of pages can be read.
+// PutAway puts a value under a key. All its pages that can be are on a disk, from
+// which a number of pages can be read.
 func (r *Rig) PutAway(key string, v structures.Paged, readable int) *Pages {
 	p := &Pages{pages: map[uint64][]byte{}, left: 1 << 30}
 	v.Shed(1) // sorted sets make pages of their index

@@ -80,7 +80,7 @@ func (a *area) reach() float64 {
 // the extent of half the map.
 const halfEquator = 20037726.37
 
-// level estimates the finest grid three cells of which in each direction cover the
+// level estimates the finest grid whose cells, three in each direction, cover the
 // area. Cells become narrower towards the poles.
 func (a *area) level() uint {
 	reach := a.reach()
@@ -135,7 +135,7 @@ func (a *area) spans(to []span) []span {
 	return to
 }
 
-// surrounds reports whether the neighbours of a cell reach as far as a box.
+// surrounds reports whether a box lies within a cell and its neighbours.
 func (c cell) surrounds(southWest, northEast point) bool {
 	north, south := c.neighbour([2]int{0, 1}), c.neighbour([2]int{0, -1})
 	east, west := c.neighbour([2]int{1, 0}), c.neighbour([2]int{-1, 0})

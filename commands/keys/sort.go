@@ -12,7 +12,7 @@ func sortRows() []commands.Command {
 	named := commands.KeySpec{Flags: commands.RO | commands.Access, Find: func([][]byte) []int { return nil }}
 	stored := commands.KeySpec{Flags: commands.OW | commands.Update, Find: sortDestination}
 	const syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] [ALPHA]"
-	const cost = "O(n + m log(m)) for n elements of which m are returned, O(n) if they are not sorted"
+	const cost = "O(n + m log(m)) for n elements, m of them returned, O(n) if they are not sorted"
 	return []commands.Command{
 		{Name: "SORT", Arity: -2, Flags: commands.Write | commands.DenyOOM | commands.MovableKeys | commands.Dangerous,
 			Keys: []commands.KeySpec{source, named, stored}, Patterns: sortsByPattern, Category: "set sortedset list",

@@ -11,7 +11,7 @@ const (
 	errNoSlots    = commands.WireError("ERR This instance has cluster support disabled")
 	errWeight     = commands.WireError("ERR A weight is a number from 0 to 1000000")
 	errNoWeight   = commands.WireError("ERR Some group has to have a weight above 0")
-	errNotCovered = commands.WireError("ERR Some slots are of no group, or on their way: CLUSTER ADDSLOTS gives those of none to a group")
+	errNotCovered = commands.WireError("ERR Some slots have no group, or are being moved: CLUSTER ADDSLOTS gives those without one to a group")
 	errSelfAsNew  = commands.WireError("ERR A member cannot replace itself")
 )
 

@@ -15,11 +15,11 @@ import (
 type Changes interface {
 	// RemoveMember takes a member out of the group, with force also if too few others are heard now.
 	RemoveMember(ctx context.Context, member uint64, force bool) error
-	// ReplaceMember has a member vote in the place of another one, which leaves.
+	// ReplaceMember makes a member vote in the place of another one, which leaves.
 	ReplaceMember(ctx context.Context, leaves, by uint64) error
-	// TransferTo has a member lead.
+	// TransferTo transfers leadership to a member.
 	TransferTo(member uint64) error
-	// RecoverVote has this server vote although it may lack what it has acknowledged. It returns the
+	// RecoverVote makes this server vote although it may lack what it has acknowledged. It returns the
 	// last entry that it has, and the term of that.
 	RecoverVote() (last, term uint64, err error)
 	// BuryGroup has the group of the node with an ID, which is another one and was not heard for long, have no slots any more. It
@@ -38,7 +38,7 @@ func Group() commands.Group {
 	return commands.Group{Name: "members", Commands: []commands.Command{
 		{Name: "VIGIL.CLUSTER", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands that show and change the members of a group."},
-		row("BURY", -3, "node-id [LOSE-WRITES]", "O(n) for n groups, and a round of messages between the members of this one.", "Gives up a group that is gone for good: its slots are of no group then.", bury),
+		row("BURY", -3, "node-id [LOSE-WRITES]", "O(n) for n groups, and a round of messages between the members of this one.", "Gives up a group that is gone for good, and frees its slots.", bury),
 		row("LEAVE", -3, "member [FORCE]", change, "Takes a member out of the group: one that is lost, or that is no longer needed.", leave),
 		row("REBALANCE", -2, "[DRYRUN] [WEIGHT node-id weight [node-id weight ...]]", "O(n) for n slots, and O(n) for n keys in the background.", "Moves slots between the groups so that each has its share.", rebalance),
 		row("RECOVER", -2, "[LOSE-WRITES]", "O(1)", "Lets a member vote that waits because it may lack what it acknowledged.", recoverVote),
@@ -189,7 +189,7 @@ func bury(c *commands.Ctx) error {
 				r.OK()
 				return
 			}
-			r.Status("OK the slots " + freed.String() + " are of no group now")
+			r.Status("OK the slots " + freed.String() + " have no group now")
 		}, err
 	})
 }
@@ -204,7 +204,7 @@ func readSure(c *commands.Ctx) (sure bool, err error) {
 	return sure, c.Args.Done()
 }
 
-// change has the group change and replies when that is done.
+// change changes the group and replies when that is done.
 func change(c *commands.Ctx, do func(ctx context.Context, to Changes) error) error {
 	return compute(c, func(ctx context.Context, to Changes) (func(*commands.Reply), error) {
 		return (*commands.Reply).OK, do(ctx, to)

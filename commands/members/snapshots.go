@@ -7,12 +7,12 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// ClusterSnapshots is a server of a cluster of several groups that has snapshots made of all of them.
+// ClusterSnapshots is a server of a cluster of several groups that makes snapshots of all of them.
 type ClusterSnapshots interface {
-	// CreateClusterSnapshot has every group make a snapshot with a name; "" asks for a name made of the time. With an error
+	// CreateClusterSnapshot asks every group for a snapshot with a name; "" asks for a name made of the time. With an error
 	// nothing is left of it at servers that can be reached.
 	CreateClusterSnapshot(ctx context.Context, name string) (*ClusterSnapshot, error)
-	// ClusterSnapshots lists those of which some server has a part, the oldest first, and the addresses of servers that
+	// ClusterSnapshots lists those that some server has a part of, the oldest first, and the addresses of servers that
 	// were not heard.
 	ClusterSnapshots(ctx context.Context) (all []*ClusterSnapshot, silent []string, err error)
 	// DeleteClusterSnapshot removes the parts of all snapshots of a cluster with a name, and returns how many there were.

@@ -118,7 +118,7 @@ func role(m *commands.Membership, i int) string {
 	return "voter"
 }
 
-// link says whether a member is heard, as far as the one that is asked knows.
+// link says whether a member is heard, by what the one that is asked knows.
 func link(m *commands.Membership, i int) string {
 	switch {
 	case i == m.Self:

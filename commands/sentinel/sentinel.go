@@ -81,7 +81,7 @@ func checkQuorum(c *commands.Ctx, m *commands.Membership) error {
 
 // Leader is a server that can give its leadership away.
 type Leader interface {
-	// HandOver has another member lead, soon after it has returned.
+	// HandOver transfers leadership to another member, soon after it has returned.
 	HandOver()
 }
 

@@ -23,7 +23,7 @@ func awayStream(r *commandtest.Rig, readable int) {
 	r.PutAway("s", s, readable)
 }
 
-// A command that needs several pages, of which one cannot be read, changes nothing. The
+// A command that needs several pages, one of which cannot be read, changes nothing. The
 // server has an error in place of the reply then.
 func TestCommandThatCannotReadAPageOfAStreamChangesNothing(t *testing.T) {
 	for _, line := range []string{

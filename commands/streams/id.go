@@ -12,7 +12,7 @@ import (
 // maxIDText is the length of the longest text that is looked at as an ID.
 const maxIDText = 127
 
-// parseID reads an ID, of which the sequence number may be missing.
+// parseID reads an ID whose sequence number may be missing.
 func parseID(b []byte, missing uint64) (id stream.ID, ok bool) {
 	ms, seq, two := bytes.Cut(b, []byte{'-'})
 	if len(b) > maxIDText {

@@ -73,7 +73,7 @@ func xrange(c *commands.Ctx, back bool) error {
 	return nil
 }
 
-// replyEntries has write write entries: behind the locks, if some of them are many.
+// replyEntries calls write to write entries: behind the locks, if some of them are many.
 func replyEntries(c *commands.Ctx, list []entries, write func(list []entries)) {
 	if !slices.ContainsFunc(list, func(e entries) bool { return e.many() }) {
 		write(list)

@@ -242,7 +242,7 @@ func replyStreams(r *commands.Reply, n int, write func(i int)) {
 	}
 }
 
-// wait has the client wait for one of the streams, if it asked for that.
+// wait makes the client wait for one of the streams, if it asked for that.
 func (r *reading) wait(c *commands.Ctx, w commands.Wait) error {
 	if !r.block {
 		c.Reply.NullArray()

@@ -13,7 +13,7 @@ func releaseRows() []commands.Command {
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
 			Syntax: "key group <SILENT | FAIL | FATAL> IDS numids id [id ...] [RETRYCOUNT count] [FORCE]", Since: "8.8.0",
 			Cost:    "O(log n) for each ID and n pending entries",
-			Summary: "Releases pending entries: they are of no consumer, and the next to be claimed.", Run: xnack},
+			Summary: "Releases pending entries: they have no consumer, and are the next to be claimed.", Run: xnack},
 	}
 }
 

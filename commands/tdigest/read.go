@@ -19,12 +19,12 @@ func readRows() []commands.Command {
 	rows := []commands.Command{
 		row("TDIGEST.MIN", 2, "key", "O(1)", "Returns the least value of a t-digest.", least),
 		row("TDIGEST.MAX", 2, "key", "O(1)", "Returns the greatest value of a t-digest.", greatest),
-		row("TDIGEST.QUANTILE", -3, "key quantile [quantile ...]", each, "Returns values of which given parts of all are below.", quantile),
+		row("TDIGEST.QUANTILE", -3, "key quantile [quantile ...]", each, "Returns the values below which given parts of all values are.", quantile),
 		row("TDIGEST.CDF", -3, "key value [value ...]", each, "Returns which parts of all values are below given ones.", cdf),
 		row("TDIGEST.RANK", -3, "key value [value ...]", each, "Returns how many values are below given ones.", rank),
 		row("TDIGEST.REVRANK", -3, "key value [value ...]", each, "Returns how many values are above given ones.", revRank),
-		row("TDIGEST.BYRANK", -3, "key rank [rank ...]", each, "Returns values of which given numbers are below.", byRank),
-		row("TDIGEST.BYREVRANK", -3, "key reverse_rank [reverse_rank ...]", each, "Returns values of which given numbers are above.", byRevRank),
+		row("TDIGEST.BYRANK", -3, "key rank [rank ...]", each, "Returns the values below which given numbers of values are.", byRank),
+		row("TDIGEST.BYREVRANK", -3, "key reverse_rank [reverse_rank ...]", each, "Returns the values above which given numbers of values are.", byRevRank),
 		slow,
 		row("TDIGEST.INFO", 2, "key", "O(1)", "Returns the parameters and the size of a t-digest.", info),
 	}

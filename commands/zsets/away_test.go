@@ -23,7 +23,7 @@ func awaySet(r *commandtest.Rig, readable int) *commandtest.Pages {
 	return r.PutAway("s", s, readable)
 }
 
-// A command that needs several pages, of which one cannot be read, changes nothing. The
+// A command that needs several pages, one of which cannot be read, changes nothing. The
 // server has an error in place of the reply then.
 func TestCommandThatCannotReadAPageOfASortedSetChangesNothing(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))

@@ -52,7 +52,7 @@ func (c *crash) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// campaign polls a site with several workers, of which two crash on the way,
+// campaign polls a site with several workers, two of which crash on the way,
 // until all items are found, and returns the mean waiting time in steps.
 func campaign(t *testing.T, policy string) (wait, bound float64) {
 	ctx, clock := context.Background(), newTestClock()

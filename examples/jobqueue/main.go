@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run does jobs, of which one in ten fails when it is first tried and one in a hundred
+// run does jobs: one in ten fails when it is first tried and one in a hundred
 // always, until none is open.
 func run(ctx context.Context, w io.Writer, addr string, jobs, workers int) (err error) {
 	if addr == "" {

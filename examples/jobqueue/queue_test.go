@@ -248,7 +248,7 @@ func TestStoppedWorkerLeavesItsJobsToOthers(t *testing.T) {
 	wantDid(t, *did, "2", "3")
 }
 
-// TestManyWorkersDoEachJobOnce has them wait for jobs, which come meanwhile.
+// TestManyWorkersDoEachJobOnce starts workers that wait for jobs, which come meanwhile.
 func TestManyWorkersDoEachJobOnce(t *testing.T) {
 	const jobs = 300
 	q := queue(t, server.SystemClock{})

@@ -139,7 +139,7 @@ func (s *shop) rawAnalytics(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// next are the pages that a form may go on to. The first two count as the
+// next are the pages that a form may lead to. The first two count as the
 // paper's page views of an added item.
 func nextAfterAdding(how, item string) string {
 	switch how {

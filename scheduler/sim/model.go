@@ -85,7 +85,7 @@ func (it Items) count(rate float64, gap int64, draws *rand.Rand) float64 {
 	return rate * steps
 }
 
-// keptItems is how many items have their interest added up one by one; the sum
+// keptItems is up to how many items their interest is added up one by one; the sum
 // of more is drawn from the normal law with its mean and variance.
 const keptItems = 4096
 

@@ -9,7 +9,7 @@ import (
 )
 
 // hearing is what the signals of pages do to a world of [Freshness]. Signals of a
-// page come as a Poisson process whatever the page does, as far as anybody can tell
+// page come as a Poisson process whatever the page does, for all that anybody can tell
 // who only hears them; so they are drawn, and changes are not: a copy is fresh with
 // the probability exp(-y) that all who heard the same believe, and that is added up.
 // Signals are heard at the beginning of a step. Those of the step itself lower the

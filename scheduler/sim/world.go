@@ -20,7 +20,7 @@ type Change struct {
 	// 0: without end.
 	Drift, Revert float64
 	// Every is the number of steps between two moves of one rate, each as
-	// far as that many steps go; the nodes take turns. 0: eight moves in the
+	// large as that many steps make it; the nodes take turns. 0: eight moves in the
 	// mean time between two probes of a node.
 	Every int64
 }
@@ -119,7 +119,7 @@ func (w *world) permute(step int64) {
 	}
 }
 
-// drift moves one rate as far as Every steps do.
+// drift moves one rate by what Every steps amount to.
 func (w *world) drift(i int, step int64) {
 	kept, sum := math.Pow(1-w.change.Revert, float64(w.change.Every)), float64(w.change.Every)
 	if w.change.Revert > 0 {

@@ -259,7 +259,7 @@ func (l *Log) written(n int) {
 	l.bytes -= n
 }
 
-// finished reports whether nothing is left, of which the writer has so many lines, and nothing will come; or nobody waits for it.
+// finished reports whether nothing is left, the lines of the writer included, and nothing will come; or nobody waits for it.
 func (l *Log) finished(left int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// Snapshots of a whole cluster. The server that is asked has each group that has slots make one, which is a part of the whole. Before,
+// Snapshots of a whole cluster. The server that is asked makes each group with slots write a part of the whole. Before,
 // no slots are on their way, and no move of them begins; each part is made only if its group still has the same slots by the same
 // entry of its log. So the parts have every slot once, whatever moment each of them is of. ADR 0077.
 
@@ -100,7 +100,7 @@ func (c *Cluster) try(ctx context.Context, name string) (*members.ClusterSnapsho
 	return nil, err
 }
 
-// allStill has no move of slots begin, and notes of which parts a snapshot is made: the groups that have slots, in the order of their
+// allStill prevents moves of slots, and notes the parts of a snapshot: the groups that have slots, in the order of their
 // IDs, and the entries of their logs that say so.
 func (c *Cluster) allStill(ctx context.Context, w *snapshot.Whole) (shards []commands.Shard, entries []uint64, err error) {
 	m := c.v.o.Membership()
@@ -134,14 +134,14 @@ func (c *Cluster) allStill(ctx context.Context, w *snapshot.Whole) (shards []com
 	}
 	switch free := slots.All().Without(all); {
 	case free.Len() > 0:
-		return nil, nil, peers.Transient(fmt.Errorf("the slots %s are of no group", free))
+		return nil, nil, peers.Transient(fmt.Errorf("the slots %s have no group", free))
 	case n > slots.Count:
 		return nil, nil, peers.Transient(errors.New("some slots are of two groups"))
 	}
 	return shards, entries, nil
 }
 
-// List lists the snapshots of the cluster of which some server has a part.
+// List lists the snapshots of the cluster that some server has a part of.
 func (c *Cluster) List(ctx context.Context) (all []*members.ClusterSnapshot, silent []string, err error) {
 	of := map[string]*members.ClusterSnapshot{} // by their IDs
 	late, cancel := clock.Within(ctx, c.v.o.Clock, listPatience)
@@ -184,7 +184,7 @@ func (c *Cluster) Delete(ctx context.Context, name string) (parts int, err error
 	return parts, nil
 }
 
-// remove has all servers remove their parts of a snapshot. It returns how many they were, and the addresses of the servers that
+// remove removes the parts of a snapshot at all servers. It returns how many they were, and the addresses of the servers that
 // have not replied.
 func (c *Cluster) remove(ctx context.Context, w *snapshot.Whole) (parts int, silent []string, err error) {
 	late, cancel := clock.Within(ctx, c.v.o.Clock, listPatience)

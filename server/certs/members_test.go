@@ -72,7 +72,7 @@ func (f *files) options(name string) Options {
 	return Options{CertFile: at(name + ".crt"), KeyFile: at(name + ".key"), CAFile: at("ca.crt")}
 }
 
-// meet has a member accept what another one dials, and returns what both make of it.
+// meet makes a member accept what another one dials, and returns what both make of it.
 func meet(t *testing.T, accepts, dials Options) (accepted, dialled error) {
 	t.Helper()
 	accept, _, err := accepts.Members()

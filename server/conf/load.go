@@ -30,7 +30,7 @@ type LoadError struct {
 	Line   int    // from 1; 0 if the file could not be read
 	Text   string // the line
 	Reason string
-	// LogFile is the file to which the mistake belongs beside the standard error, as far as one can be
+	// LogFile is the file to which the mistake is to be logged beside the standard error, if one can be
 	// found in what was read; "" is none.
 	LogFile string
 }

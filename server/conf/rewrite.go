@@ -163,7 +163,7 @@ func (r *directive) gives(lines [][]string, v value) bool {
 }
 
 // replace makes the lines of a row read name and values, in the places of the
-// old ones as far as these reach.
+// old ones, as long as there are some.
 func (p *page) replace(row int, name string, values []string) {
 	lines := make([]string, len(values))
 	for i, v := range values {

@@ -24,7 +24,7 @@ func (c *Config) Shared(name string) bool {
 	return ok
 }
 
-// SharedName returns the name of a directive, of which an alias may be given, if the members of a
+// SharedName returns the name of a directive, which may be given by an alias, if the members of a
 // group share it.
 func (c *Config) SharedName(name string) (full string, ok bool) {
 	row, ok := c.lookup(name)
@@ -34,7 +34,7 @@ func (c *Config) SharedName(name string) (full string, ok bool) {
 	return c.rows[row].name, true
 }
 
-// keepLocked has the shared directives of a CONFIG SET kept. From then on they have an own value beneath.
+// keepLocked keeps the shared directives of a CONFIG SET. From then on they have an own value beneath.
 func (c *Config) keepLocked(caller Caller, changes []change, former []value) error {
 	if caller.Keep == nil {
 		return nil

@@ -107,7 +107,7 @@ func groupRows() []directive {
 			doc: "The name by which clients of Redis Sentinel ask for the leader of the group, at any member.",
 			set: func(s *Settings, v value) { s.ClusterName = v.text }},
 		{name: "cluster-view", kind: oneOf("sentinel", "cluster"), def: "sentinel", flags: settled,
-			doc: "What clients see of the group, the same on all members: `sentinel`, a master with replicas that Sentinels watch, or `cluster`, a Redis Cluster of which the group is a shard. With `cluster-enabled yes` it is `cluster`.",
+			doc: "What clients see of the group, the same on all members: `sentinel`, a master with replicas that Sentinels watch, or `cluster`, a Redis Cluster with the group as a shard. With `cluster-enabled yes` it is `cluster`.",
 			set: func(s *Settings, v value) { s.ClusterView = View(v.n) }},
 		{name: "cluster-secret", kind: text(), def: "", flags: settled | sensitive,
 			doc: "A secret of at least 16 bytes, the same on all members, for example of `openssl rand -hex 16`. A store keeps the one that it began with.",
@@ -133,7 +133,7 @@ func groupRows() []directive {
 				s.ClusterSilence = max(time.Duration(v.n)*time.Millisecond, minClusterSilence)
 			}},
 		{name: "cluster-require-full-coverage", kind: yesNo(), def: "yes", flags: shared,
-			doc: "With `yes` no slot can be used while a slot is of no group, or a group that has slots is lost.",
+			doc: "With `yes` no slot can be used while a slot has no group, or a group that has slots is lost.",
 			set: func(s *Settings, v value) { s.ClusterFullCoverage = v.n == 1 }},
 		{name: "cluster-election-timeout", kind: integer(100, 60000), def: "500", flags: settled,
 			doc: "Milliseconds without a word of the leader after which the others elect a new one, the same on all members.",

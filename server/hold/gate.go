@@ -4,7 +4,7 @@ import "sync"
 
 // Client is a client whose call is held back.
 type Client interface {
-	// Kick has the client try again. It waits for nothing.
+	// Kick makes the client try again. It waits for nothing.
 	Kick()
 }
 

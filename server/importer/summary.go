@@ -85,7 +85,7 @@ func (s *Summary) take(p *rdbfile.Passed) {
 		s.Skip("data of module "+name+" beside keys", n)
 	}
 	s.Skip("keys with metadata, which was left out", p.Meta)
-	s.Skip("slots of which the file has only some keys", p.Slots)
+	s.Skip("slots with only some of their keys in the file", p.Slots)
 	s.Skip("producers of streams", p.Producers)
 	s.Skip("expired fields of hashes", p.Fields)
 }

@@ -80,7 +80,7 @@ func eventually(t *testing.T, what string, f func() error) {
 	t.Fatalf("%s: %v", what, err)
 }
 
-// formCluster has the servers meet and divides the slots among them, as programs do with servers of Redis.
+// formCluster introduces the servers to each other and divides the slots among them, as programs do with servers of Redis.
 func formCluster(ctx context.Context, t *testing.T, addrs []string) *redis.ClusterClient {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(addrs[0])

@@ -198,7 +198,7 @@ func logGroup(config *conf.Config, log *slog.Logger) func(level cluster.LogLevel
 	}
 }
 
-// Join has a server take part in the group. It is called with the options that the server is opened with.
+// Join makes a server take part in the group. It is called with the options that the server is opened with.
 func (m Member) Join(o *server.Options) {
 	if m.seat == nil {
 		return

@@ -136,7 +136,7 @@ func filesIn(dir string) (names []string, sizes map[string]int64, err error) {
 	return names, sizes, err
 }
 
-// uploadLog uploads the log of the snapshot, as far as the steps behind the backup before have not.
+// uploadLog uploads what the steps behind the backup before have not uploaded of the log of the snapshot.
 func (j *job) uploadLog(names []string, sizes map[string]int64) error {
 	ch := &j.chain
 	j.first = position{1, 0}

@@ -81,7 +81,7 @@ func readPart(path string, offset, bytes int64) ([]byte, error) {
 	return b, nil
 }
 
-// advance uploads the log as far as it is on the device. The error is errGap if a part of it is gone.
+// advance uploads the log up to what is on the device. The error is errGap if a part of it is gone.
 func (u *uploader) advance(ctx context.Context) error {
 	for ctx.Err() == nil {
 		b, from, err := u.nextPiece()

@@ -17,8 +17,8 @@ type Source interface {
 	Record() uint64
 	// Copy makes a snapshot in a directory that does not exist.
 	Copy(dir string) error
-	// Log returns the directory of the log and its segments, in order, as far as they are on the device. If a log cannot
-	// go on behind a snapshot it returns none.
+	// Log returns the directory of the log and its segments, in order, up to what is on the device. If a log cannot
+	// continue a snapshot it returns none.
 	Log() (dir string, segments []Segment)
 	// Hold keeps the segments until release is called.
 	Hold() (release func())
@@ -100,7 +100,7 @@ type Status struct {
 type Backup struct {
 	Name    string
 	Made    time.Time
-	Through time.Time // with the log behind it as far as it is known
+	Through time.Time // with what is known of the log behind it
 	Bytes   int64     // that a restore fetches, without the log behind it
 }
 

@@ -10,8 +10,8 @@
 // device, so a piece is there or it is not. A backup uploads the pieces that are missing and then, last, the object that names
 // them all: whatever interrupts it, what is listed under backups/ is whole. What no backup names is removed after the next one.
 //
-// Between backups the log is uploaded as far as it has grown, with the number of the newest record at each second. So a restore
-// can go on to any of these seconds: it takes the newest backup before it, adds the log, and ends it behind the record.
+// Between backups the log is uploaded as it grows, with the number of the newest record at each second. So a restore
+// can end at any of these seconds: it takes the newest backup before it, adds the log, and ends it behind the record.
 //
 // With a key each object is sealed by AES-256 in GCM under its own name, and the names of pieces are keyed too, so that they do not tell what
 // is in them. The target sees how many bytes there are, and when.

@@ -28,7 +28,7 @@ type RestoreOptions struct {
 type Restored struct {
 	Backup  string
 	Made    time.Time // when that was begun
-	Through time.Time // everything that had reached the device by then is there, as far as Until allows
+	Through time.Time // everything that had reached the device by then is there, up to Until
 	Record  uint64    // that the store was to end with; 0: the last one
 	At      time.Time // when that was the newest; zero if Record is
 	Objects int

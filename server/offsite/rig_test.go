@@ -68,7 +68,7 @@ func (m *model) write(t *testing.T) {
 	s.Bytes += int64(len(line))
 }
 
-// trim has the values hold everything, and drops all of the log but its last segment.
+// trim stores everything in the values, and drops all of the log but its last segment.
 func (m *model) trim(t *testing.T) {
 	t.Helper()
 	m.values = m.record

@@ -3,7 +3,7 @@
 // and replies.
 //
 // It owns the form of requests and replies, who is asked in which order, and the refusals of
-// servers that are of no group or do not lead it. What is asked for belongs to the rooms that
+// servers that have no group or do not lead it. What is asked for belongs to the rooms that
 // ask: each declares a [Kind] for it and registers a function that responds. How bytes travel
 // is the cluster's: see [Options].
 //

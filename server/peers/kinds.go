@@ -19,8 +19,8 @@ type Kind[Q, A any] struct {
 // Nothing has no fields.
 type Nothing struct{}
 
-// Handle registers the function that responds to requests of the kind: with a reply or an error, of which the other server is
-// told the text, and whether it is transient.
+// Handle registers the function that responds to requests of the kind: with a reply or an error. The other server is
+// told the text of the error, and whether it is transient.
 func (k Kind[Q, A]) Handle(p *Peers, f func(ctx context.Context, m *commands.Membership, q *Q) (*A, error)) {
 	p.kinds[k.What] = kind{k.Leader, func(ctx context.Context, m *commands.Membership, request []byte) (any, error) {
 		q := new(Q)

@@ -73,7 +73,7 @@ func (p *Peers) respond(ctx context.Context, request []byte) (h header, fields a
 	}
 	m := p.o.Membership()
 	if m == nil || m.Gone {
-		return header{Error: "the server is of no group now", Again: true, Follows: true}, struct{}{}
+		return header{Error: "the server has no group now", Again: true, Follows: true}, struct{}{}
 	}
 	h, fields = header{Group: m.ID}, struct{}{}
 	switch k, known := p.kinds[q.What]; {
@@ -95,7 +95,7 @@ func (p *Peers) respond(ctx context.Context, request []byte) (h header, fields a
 	return h, fields
 }
 
-// join makes one JSON object of two, of which b has at least a field.
+// join makes one JSON object of two; b has at least one field.
 func join(a, b any) ([]byte, error) {
 	first, err := json.Marshal(a)
 	if err != nil {

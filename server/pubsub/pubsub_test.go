@@ -195,7 +195,7 @@ func TestShardChannelsDepartWithTheirSlots(t *testing.T) {
 	<-ended
 }
 
-// group is a journal of which positions up to one are committed, and the members that get
+// group is a journal that is committed up to a position, and the members that get
 // messages.
 type group struct {
 	upTo  uint64

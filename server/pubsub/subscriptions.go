@@ -22,11 +22,11 @@ type Subscriptions struct {
 	topics [3]map[string]*subscription // by Kind
 	bytes  int                         // that they take
 
-	// judged are the slots of which the shard channels were known to be when they were looked at last; see Departed.
+	// judged are the slots that the shard channels were compared with last; see Departed.
 	judged *slots.Set
 }
 
-// Of returns the subscriptions of a client, of which there are none yet.
+// Of returns the subscriptions of a client: none yet.
 func Of(c Subscriber) *Subscriptions { return &Subscriptions{client: c} }
 
 // Count is the number of subscriptions of a kind.
@@ -135,7 +135,7 @@ func (u *Subscriptions) EndAll(p *Broker) {
 	*u = Subscriptions{client: u.client}
 }
 
-// Judge has the shard channels looked at again by Departed.
+// Judge makes Departed look at the shard channels again.
 func (u *Subscriptions) Judge() { u.judged = nil }
 
 // Departed returns the shard channels whose slots have gone since it was asked last.

@@ -8,7 +8,7 @@ import (
 
 // Position is a place in a stream.
 type Position struct {
-	ID     string // of the stream, 40 characters; "": the data is of no stream, or of one that cannot be resumed
+	ID     string // of the stream, 40 characters; "": the data comes from no stream, or from one that cannot be resumed
 	Offset int64  // bytes before it
 	DB     int    // that is selected there
 }

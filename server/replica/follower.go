@@ -39,7 +39,7 @@ type Options struct {
 	// Durable returns the offset of what is on the device; nil if that is not known.
 	Durable func() int64
 	Logf    func(warning bool, format string, args ...any)
-	// TakeOver, if set, has the other server become a master first, which it is asked for until it has answered. It is called with
+	// TakeOver, if set, makes the other server a master first, which it is asked for until it has replied. It is called with
 	// the error if that refuses, and nil if it is the master; it must not wait for the follower.
 	TakeOver func(refused error)
 }

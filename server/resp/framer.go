@@ -149,7 +149,7 @@ func (f *Framer) decode(frame []byte, args [][]byte) [][]byte {
 
 func (f *Framer) fail(text string) { f.err = &ProtocolError{text: text} }
 
-// array reads the array at the start of b as far as it goes. It returns its
+// array reads the array at the start of b, or what has come of it. It returns its
 // size, or 0 if it is incomplete or wrong (f.err). f.count is the number of
 // arguments, 0 for an array that Redis ignores.
 func (f *Framer) array(b []byte) int {

@@ -103,7 +103,7 @@ func (s *Server) Addr() string {
 func (s *Server) Dial() (net.Conn, error) { return s.srv.Dial() }
 
 // Dialer connects a client without a socket, for clients that let a program connect them, such as the Dialer of
-// the options of go-redis. Network and address are of no meaning.
+// the options of go-redis. Network and address have no meaning.
 func (s *Server) Dialer(ctx context.Context, _, _ string) (net.Conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

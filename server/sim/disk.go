@@ -179,7 +179,7 @@ func (d *disk) releaseSyncs() {
 	}
 }
 
-// crashBefore has a crash come before the n-th change from now on of a file of
+// crashBefore lets a crash come before the n-th change from now on of a file of
 // one kind. Kinds are counted by themselves, since Pebble writes them from
 // different goroutines, whose order no seed decides.
 func (d *disk) crashBefore(n int, kind string, what crashing) {

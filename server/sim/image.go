@@ -47,7 +47,7 @@ var lossNames = [...]string{"all", "nothing", "tails", "blocks"}
 const (
 	// sector is the size in bytes of what a disk writes as a whole.
 	sector = 512
-	// logBlock is the size in bytes of what Pebble appends to before it has its log written.
+	// logBlock is the size in bytes of what Pebble appends to before it writes its log.
 	logBlock = 32 << 10
 )
 
@@ -56,7 +56,7 @@ func cloneWhole(d *disktest.Disk) *disktest.Disk {
 	return d.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(0, 0))})
 }
 
-// endLogs has Pebble's logs end with whole blocks, or with what was synced. Unless a sync is asked for, Pebble writes a block when it is full,
+// endLogs makes Pebble's logs end with whole blocks, or with what was synced. Unless a sync is asked for, Pebble writes a block when it is full,
 // and what has come into the next one at that moment: how much that is no seed decides.
 func (im *image) endLogs() {
 	names, err := im.whole.List(home)

@@ -131,7 +131,7 @@ func (s *Source) Changes(from Position, q *Query) (Read, error) {
 	return c.read(end), nil
 }
 
-// await has Grew called once there is something behind an offset.
+// await calls Grew once there is something behind an offset.
 func (s *Source) await(offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

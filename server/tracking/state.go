@@ -26,7 +26,7 @@ type Clients interface {
 // State is what a session keeps for client-side caching. Only the owner of the session uses
 // it, but for the tracker.
 type State struct {
-	self    Client                  // nil if the session is of no client
+	self    Client                  // nil if the session has no client
 	track   atomic.Pointer[Tracker] // nil until tracking is turned on
 	serving Client                  // the waiting client whose call is run again, or nil
 	pushes  []byte                  // for the client of the running call, after its reply
@@ -34,7 +34,7 @@ type State struct {
 	known   map[string]bool         // changed, if these are many
 	all     bool                    // the call changes every key of a database
 	collect bool                    // the running EXEC may write what others have sent before its reply
-	read    [][]byte                // what that EXEC has read, as far as the client may keep it
+	read    [][]byte                // what that EXEC has read and the client may keep
 	scratch []commands.KeyRef
 }
 

@@ -44,7 +44,7 @@ type loop struct {
 	began      time.Duration // when the round began, see sinceEpoch; the owner's
 	cycles     cycles        // rounds
 	watched    atomic.Bool   // the watcher looks for turns that take long
-	watchAgain chan struct{} // capacity 1: a token has the watcher look again
+	watchAgain chan struct{} // capacity 1: a token makes the watcher look again
 	finished   chan struct{} // closed when the loop has ended
 
 	wrote atomic.Bool // changes were settled in this round
@@ -407,7 +407,7 @@ func (o *loopOwner) resume() bool {
 }
 
 // resumeSynced resumes the clients that wait for the journal, which find out for
-// themselves whether it has come far enough, and has the store wake the loop when
+// themselves whether it has come far enough, and asks the store to wake the loop when
 // it has come further. It reports false if the loop has another owner by now.
 func (o *loopOwner) resumeSynced() bool {
 	l := o.loop
@@ -437,7 +437,7 @@ func (o *loopOwner) resumeSynced() bool {
 	return true
 }
 
-// noteReached has the owner look at the clients that wait for the journal: the first of them need not
+// noteReached makes the owner look at the clients that wait for the journal: the first of them need not
 // any more, or the device has failed.
 func (l *loop) noteReached(err error) {
 	l.mu.Lock()

@@ -64,7 +64,7 @@ func (s *testStore) WaitDurable(lsn uint64) error {
 
 func (s *testStore) NotifyDurable(lsn uint64, f func(error)) { go func() { f(s.WaitDurable(lsn)) }() }
 
-// atEnd has f called by EndRound.
+// atEnd makes EndRound call f.
 func (s *testStore) atEnd(f func()) { s.end.Store(&f) }
 
 func (s *testStore) BeginRound() { s.rounds.Add(1) }

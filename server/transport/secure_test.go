@@ -221,7 +221,7 @@ func TestLastRecordSaysGoodbye(t *testing.T) {
 		if err := h.Begin(own, testTLS(t), func(nc net.Conn, err error) { opened <- nc }); err != nil {
 			t.Fatal(err)
 		}
-		// In TLS 1.2 anybody can read of which kind a record is.
+		// In TLS 1.2 anybody can read what kind a record is.
 		seen := &recorder{Conn: other}
 		mine := tls.Client(seen, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
 		if err := mine.Handshake(); err != nil {

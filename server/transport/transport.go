@@ -88,7 +88,7 @@ type Pacing interface {
 	// Durable reports whether the journal is on the device up to a position. If it
 	// is not, the session stops, and is resumed when it is.
 	Durable(lsn uint64) (bool, error)
-	// Pause has the session wait for a time. A transport that blocks has waited then, and
+	// Pause makes the session wait for a time. A transport that blocks has waited then, and
 	// returns false. Else the session stops, and is resumed when the time is over, or
 	// earlier for other reasons.
 	Pause(d time.Duration) (stops bool)
@@ -111,7 +111,7 @@ type Journal interface {
 	Confirmed(lsn uint64) bool
 	// WaitDurable blocks until it is, or the device has failed.
 	WaitDurable(lsn uint64) error
-	// NotifyDurable has f called with the error of WaitDurable, once: at once, or by another goroutine
+	// NotifyDurable calls f with the error of WaitDurable, once: at once, or by another goroutine
 	// later. f does not block.
 	NotifyDurable(lsn uint64, f func(error))
 }

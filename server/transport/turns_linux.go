@@ -81,7 +81,7 @@ func (o *loopOwner) turn(c *loopConn, why turnCause) bool {
 	return true
 }
 
-// beginTurn has the watcher look at a turn that begins, and returns its number.
+// beginTurn makes the watcher look at a turn that begins, and returns its number.
 func (l *loop) beginTurn() (n uint64) {
 	n = l.turns.Add(1)
 	if !l.watched.Load() {

@@ -190,7 +190,7 @@ func sized(tail []string, head ...string) func(*Client, int) {
 	}
 }
 
-// nth makes a call one argument of which, given as "#", is n, or as "-#", -n.
+// nth makes a call; an argument "#" stands for n, "-#" for -n.
 func nth(args ...string) func(*Client, int) {
 	return func(c *Client, n int) {
 		call := append([]string(nil), args...)

@@ -2,7 +2,7 @@ package waits
 
 import "strconv"
 
-// timedSet is a set all members of which expire.
+// timedSet is a set whose members all expire.
 var timedSet = then(aSet, counted(mixed, []string{"SEXPIRE", Key, "1000", "MEMBERS"}))
 
 var setCases = []Case{

@@ -44,7 +44,7 @@ var scattered = then(pendingGroup, func(c *Client, n int) {
 	})(c, n)
 })
 
-// holed is a stream all entries of which are deleted but the first of each hundred.
+// holed is a stream whose entries are all deleted but the first of each hundred.
 var holed = then(aStream, func(c *Client, n int) {
 	pipelined(func(c *Client, i int) {
 		if i%100 == 0 {

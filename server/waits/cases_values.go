@@ -56,7 +56,7 @@ var hashCases = []Case{
 	{Command: "HSCAN", What: "fields", Before: aHash, Call: call("HSCAN", Key, "0", "COUNT", "1000000000")},
 }
 
-// expiring makes a hash all fields of which expire.
+// expiring makes a hash whose fields all expire.
 var expiring = then(aHash, counted(one, []string{"HEXPIRE", Key, "1000", "FIELDS"}))
 
 var hashFieldCases = []Case{
@@ -178,7 +178,7 @@ func someDigests(c *Client, n int) {
 	}
 }
 
-// denseSketches makes n/100 that have every register written out.
+// denseSketches makes n/100 in the form that writes out every register.
 func denseSketches(c *Client, n int) {
 	built(1, one, "PFADD", Key)(c, 20_000)
 	for i := 1; i < n/100; i++ {

@@ -8,7 +8,7 @@ import (
 )
 
 // loaded makes a cuckoo filter of two sub-filters, together of at most n bytes, a third of which are in use. It says that it has
-// few items, so that the next that is deleted has fingerprints moved.
+// few items, so that the next deletion moves fingerprints.
 func loaded(key string) func(*Client, int) {
 	return func(c *Client, n int) {
 		const filters, bucketSize, iterations, expansion, items = 2, 2, 20, 1, 8

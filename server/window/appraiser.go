@@ -58,7 +58,7 @@ func newAppraiser(o *observer) *appraiser {
 	return &appraiser{observer: o, of: map[keyRef]*series{}}
 }
 
-// look returns the costs that are known of a schedule, and has the next one found out
+// look returns the costs that are known of a schedule, and begins to find out the next one
 // if it is due. done is closed when nothing is under way for it.
 func (a *appraiser) look(k keyRef, now time.Time) (costs []cost, done <-chan struct{}, err error) {
 	a.mu.Lock()

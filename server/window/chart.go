@@ -36,7 +36,7 @@ const (
 	sparkPoints             = 120
 )
 
-// draw makes a chart of values, the newest last, of which there is room for
+// draw makes a chart of values, the newest last, with room for
 // length: what is missing is missing on the left. NaN is a gap.
 func draw(title string, values []float64, length int, show func(float64) string) chart {
 	return drawTo(title, values, length, show, nice)

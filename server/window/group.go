@@ -141,7 +141,7 @@ const allSlots = 16384
 func (b *groupBody) cluster(g *report.Group, f *figures) {
 	n := func(field string) float64 { return report.Number(g.Cluster[field]) }
 	b.Cluster = []fact{
-		{"State", g.Cluster["cluster_state"], "as far as this server knows"},
+		{"State", g.Cluster["cluster_state"], "by what this server knows"},
 		{"Slots of a group", trim(n("cluster_slots_assigned"), 0), "of " + trim(allSlots, 0)},
 		{"Slots that work", trim(n("cluster_slots_ok"), 0), trim(n("cluster_slots_fail"), 0) + " do not"},
 		{"Groups with slots", count(n("cluster_size")), plural(n("cluster_known_nodes"), "server")},

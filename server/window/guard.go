@@ -37,7 +37,7 @@ func (w *Window) guard(next http.Handler) http.Handler {
 	})
 }
 
-// admit has a handler serve visitors who may make some calls, which are made as the visitor. It is told the visitor by
+// admit lets a handler serve visitors who may make some calls, which are made as the visitor. It is told the visitor by
 // visitorOf.
 func (w *Window) admit(next http.Handler, needs ...call) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

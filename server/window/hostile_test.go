@@ -124,7 +124,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 }
 
-// TestAServerThatHangsHangsNobodyElse has a command hold all keys: pages end with an
+// TestAServerThatHangsHangsNobodyElse makes a command hold all keys: pages end with an
 // error when their patience is over, and /healthz answers.
 func TestAServerThatHangsHangsNobodyElse(t *testing.T) {
 	r := newRig(t, "--enable-debug-command", "yes")

@@ -36,7 +36,7 @@ type survey struct {
 	rested   bool      // no pass is under way; guarded by mu
 }
 
-// largest continues the survey by a step and returns what it has found, and of which share of the keys. done says that a pass has
+// largest continues the survey by a step and returns what it has found, and in which share of the keys. done says that a pass has
 // been finished.
 func (w *Window) largest(f *figures) (keys []sized, share float64, done bool) {
 	s := &w.survey

@@ -113,8 +113,8 @@ func TestMetricsHaveNamesTypesAndLabelsOfTheExporter(t *testing.T) {
 	}
 }
 
-// dashboards lists what the exporter's Grafana dashboards and alerts ask for, as far
-// as a server without replicas and cluster has it.
+// dashboards lists what the exporter's Grafana dashboards and alerts ask for, without
+// what only replicas and clusters have.
 var dashboards = strings.Fields(`redis_up redis_uptime_in_seconds redis_connected_clients redis_blocked_clients redis_memory_used_bytes
 	redis_memory_used_rss_bytes redis_memory_max_bytes redis_commands_processed_total redis_commands_total
 	redis_commands_duration_seconds_total redis_keyspace_hits_total redis_keyspace_misses_total redis_net_input_bytes_total

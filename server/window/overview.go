@@ -132,7 +132,7 @@ func (b *overviewBody) charts(f *figures) {
 	}
 	b.Minutes = "the last hour"
 	if n := len(f.History); n < hourLength {
-		b.Minutes = "the last hour, of which " + span(float64(n)*door.HistoryStep.Seconds()) + " are known"
+		b.Minutes = "the last hour, " + span(float64(n)*door.HistoryStep.Seconds()) + " known"
 	}
 }
 

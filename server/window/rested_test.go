@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// slowly has every look take so long, without anybody waiting.
+// slowly makes every look take so long, without anybody waiting.
 func slowly[K comparable, V any](r *rested[K, V], took time.Duration) {
 	var now time.Time
 	r.watch = func() time.Time {

@@ -33,7 +33,7 @@ type schedulesBody struct {
 	Node    string // what names of nodes are to contain
 }
 
-// scheduleQuestion is which schedule is described, and of which nodes.
+// scheduleQuestion is which schedule is described, and which of its nodes.
 type scheduleQuestion struct {
 	keyRef
 	node string // what their names contain; "" for all
@@ -82,7 +82,7 @@ func keyLink(path string, k keyRef) string {
 	return path + "?" + url.Values{"db": {strconv.Itoa(k.DB)}, "key": {k.Key}}.Encode()
 }
 
-// fill lists keys, of which path is the page, with the policy and the cells of each.
+// fill lists keys with the page at path, with the policy and the cells of each.
 // It returns the one to show: that which r asks for, or the only one.
 func (l *keyList) fill(r *http.Request, path, policy string, list []keyFigures, cells func(keyFigures) []string) (shown keyRef, ok bool) {
 	shown, ok = askedKey(r)

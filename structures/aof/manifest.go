@@ -16,7 +16,7 @@ const ManifestSuffix = ".manifest"
 // ErrManifest is returned for a manifest that does not say which files there are.
 var ErrManifest = errors.New("aof: damaged manifest")
 
-// most are how many lines of which length a manifest may have: one has two or three.
+// mostLine and mostLines bound the length and the number of lines of a manifest: one has two or three.
 const mostLine, mostLines = 1024, 1 << 16
 
 // Manifest is what a manifest says: the files to be loaded, in this order.

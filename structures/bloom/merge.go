@@ -16,7 +16,7 @@ var (
 // in layers of one shape, so that the bits of all are set (Bloom 1970, section 4). A filter may have
 // fewer layers than another one, whose first layers are as its own.
 //
-// An item that several have is counted once, as far as the bits tell: see union. The errors are
+// An item that several have is counted once, by what the bits tell: see union. The errors are
 // ErrShape, ErrUnread, and ErrCrowded if the rate of false positives would no longer be what was asked for.
 func Merge(filters []*Filter) (*Filter, error) {
 	longest := filters[0]
@@ -51,7 +51,7 @@ func (l *layer) like(m *layer) bool {
 
 // union puts a layer on top with the bits of layer i of all filters that have it, which are like shape.
 //
-// Of m bits, X of which are set by k hashes an item, it is estimated to have n items
+// If X of m bits are set, by k hashes an item, it is estimated to have n items
 // (Swamidass and Baldi 2007):
 //
 //	n = -m/k ln(1 - X/m)

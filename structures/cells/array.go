@@ -24,7 +24,7 @@ type Array struct {
 	s      *Stack
 	place  int // in the stack, from the bottom
 	size   uint64
-	groups []*group // as far as pages were set; nil: no page of the group was
+	groups []*group // up to the last page that was set; nil: no page of the group was
 }
 
 // group is what there is of 64 pages side by side. A bit of its masks is a page.

@@ -72,11 +72,11 @@ func (s *Stack) Gather() bool {
 // Changed is about how many bytes of pages changed since Clean.
 func (s *Stack) Changed() int { return s.changed * PageBytes }
 
-// shedLooks bounds how many groups one call of Shed looks at for each page that it is to let
-// go of.
+// shedLooks bounds how many groups one call of Shed looks at for each page that it is to
+// evict.
 const shedLooks = 16
 
-// Shed lets go of pages, see structures.Paged. It goes round over the groups.
+// Shed evicts pages, see structures.Paged. It goes round over the groups.
 func (s *Stack) Shed(bytes int) (freed, changed int) {
 	groups := 0
 	for _, a := range s.arrays {
@@ -104,7 +104,7 @@ func (s *Stack) Shed(bytes int) (freed, changed int) {
 	return freed, changed
 }
 
-// shedGroup lets go of pages of a group.
+// shedGroup evicts pages of a group.
 func (s *Stack) shedGroup(a *Array, g *group, bytes int) (freed int) {
 	idle := g.here & g.stored &^ g.dirty &^ g.used
 	g.used = 0

@@ -3,9 +3,9 @@
 // is zeros for a long time, that a change is a few bytes at places that a hash
 // chooses, and that one of 100 MB must be neither written nor read for that.
 //
-// A value has a [Stack] of arrays, of which each has its size from the beginning, as a
+// A value has a [Stack] of arrays, each with its size from the beginning, as a
 // cuckoo filter has sub-filters; a sketch has one array. A page is made when a byte of it
-// is first set. Its end is cut off as far as it is zeros, so that an array that
+// is first set. The zeros at its end are cut off, so that an array that
 // fills from the front, such as the centroids of a t-digest, takes what it holds.
 // Few bytes stand in the head of the value, others in pages of 4 KiB, any of
 // which can be on disk only. A Stack is embedded: it implements those methods of

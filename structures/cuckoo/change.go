@@ -200,7 +200,7 @@ const (
 	throughAll
 )
 
-// Compact moves fingerprints from newer sub-filters to older ones, as far as there is room, and drops those on
+// Compact moves fingerprints from newer sub-filters to older ones, where there is room, and drops those on
 // top that are empty then. If a page cannot be read it reports false and does nothing.
 func (f *Filter) Compact(ch *structures.Change) bool {
 	if !f.Gather() {

@@ -1,4 +1,4 @@
-// Package cuckoo holds cuckoo filters: sets of which one can ask whether something is in
+// Package cuckoo holds cuckoo filters: sets that one can ask whether something is in
 // them, add to them and take from them, at about a byte an item.
 //
 // A filter is buckets of some slots, and of an item it keeps one byte, its fingerprint, in

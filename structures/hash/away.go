@@ -45,7 +45,7 @@ func (h *Hash) each(hash uint64, visit func(s *segment) bool) {
 	})
 }
 
-// Ready makes sure that the pages of fields, of which there is one in each step of
+// Ready makes sure that the pages of fields, one in each step of
 // names, are in memory: what is done to these fields then does not fail half way. It
 // reports false if one of the pages cannot be read.
 func (h *Hash) Ready(step int, names ...[]byte) bool {

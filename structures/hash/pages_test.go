@@ -109,7 +109,7 @@ func TestHashRefusesBadPages(t *testing.T) {
 		t.Errorf("missing pages: got %v", err)
 	}
 	refused("hash without pages", New(structurestest.Keys(1)), ids[0], first)
-	// A hash of which pages are missing can still be used.
+	// A hash with pages that are missing can still be used.
 	for i := range 1000 {
 		other.Set(nil, fmt.Append(nil, i), []byte("again"))
 	}

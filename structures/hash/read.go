@@ -111,7 +111,7 @@ func (h *Hash) ScanFrom(position uint64, bits, count int, now int64, visit func(
 }
 
 // Random returns a field that is not expired at now, each with the same chance
-// as far as segments are equally full. Draw returns a number from 0 to n-1,
+// if segments are equally full. Draw returns a number from 0 to n-1,
 // each with the same chance. A hash without such a field gives false.
 func (h *Hash) Random(now int64, draw func(n int) int) (field, value []byte, ok bool) {
 	// Fields that are expired but there make an attempt fail; when most are,

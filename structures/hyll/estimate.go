@@ -6,7 +6,7 @@ import (
 )
 
 // The estimate of Ertl, "New cardinality estimation algorithms for HyperLogLog
-// sketches" (2017), algorithm 6. With m registers of which c[k] hold k, and q
+// sketches" (2017), algorithm 6. With m registers, c[k] of them holding k, and q
 // = 50,
 //
 //	z = m*tau(1 - c[q+1]/m);  z = (z + c[k])/2 for k = q .. 1;  z += m*sigma(c[0]/m)

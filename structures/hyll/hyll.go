@@ -127,7 +127,7 @@ func Place(elem []byte) (index int, count uint8) {
 // Add adds elem to value, which it changes in place where it can and
 // reallocates where it must; sparse strings become dense when they would grow
 // beyond sparseMax bytes (hll-sparse-max-bytes). It reports whether a register
-// changed; only then have bytes changed, and t says which.
+// changed; bytes change only then, and t says which.
 // The errors are ErrNotHYLL and ErrCorrupt; value is then as it was.
 func Add(value, elem []byte, sparseMax int, t *Touched) (out []byte, changed bool, err error) {
 	if err := Check(value); err != nil {

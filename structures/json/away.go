@@ -59,10 +59,10 @@ func (d *Document) Gather() bool {
 	return true
 }
 
-// shedLooks bounds how many pages one call of Shed looks at for each that it is to let go of.
+// shedLooks bounds how many pages one call of Shed looks at for each that it is to evict.
 const shedLooks = 256
 
-// Shed lets go of pages, see structures.Paged. It goes round in the order of their numbers.
+// Shed evicts pages, see structures.Paged. It goes round in the order of their numbers.
 func (d *Document) Shed(bytes int) (freed, changed int) {
 	if len(d.pages) == 0 {
 		return 0, 0

@@ -289,7 +289,7 @@ func (d *Document) cutString(s []byte) *chain {
 	return c
 }
 
-// growString appends s to a string in a chain, the last page of which is in memory.
+// growString appends s to a string in a chain, whose last page is in memory.
 func (d *Document) growString(c *chain, s []byte) {
 	if last := len(c.runs) - 1; last >= 0 && c.runs[last].size < nearBytes {
 		r := c.runs[last]

@@ -100,7 +100,7 @@ func (d *Document) enter(p place, c *chain, s Step) (place, bool) {
 	return p.push(l), true
 }
 
-// push appends a level, of which memory is used again.
+// push appends a level, whose memory is used again.
 func (p place) push(l level) place {
 	if len(p) < cap(p) {
 		l.around = p[:len(p)+1][len(p)].around[:0]
@@ -161,7 +161,7 @@ func (d *Document) within(p place, i int) (place, bool) {
 }
 
 // replace puts bytes in the place of those from one offset to another in the buffer of a place:
-// members of its innermost container, of which there are n more then, or the value of one.
+// members of its innermost container, which has n more then, or the value of one.
 func (d *Document) replace(p place, from, to int, with []byte, n int) {
 	l := p.last()
 	b := slices.Replace(d.buffer(l), from, to, with...)

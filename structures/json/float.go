@@ -194,7 +194,7 @@ func appendThousandths(dst []byte, n int64) []byte {
 	return dst
 }
 
-// appendDigits appends digits of which the first stands for 10^exp.
+// appendDigits appends digits; the first stands for 10^exp.
 func appendDigits(dst, digits []byte, exp int) []byte {
 	switch {
 	case exp < -5 || exp >= 16:

@@ -43,7 +43,7 @@ func (d *Document) Hold(path []Step, elements ...int) bool {
 	return !d.Failed()
 }
 
-// HoldRemoval is Hold for a removal, which has the last member of an object take the place.
+// HoldRemoval is Hold for a removal, which moves the last member of an object to the free place.
 func (d *Document) HoldRemoval(path []Step) bool {
 	n := len(path)
 	return d.Hold(path) && (n == 0 || path[n-1].Index >= 0 || d.Hold(path[:n-1]))

@@ -8,7 +8,7 @@ import "bytes"
 type marks struct {
 	run *run // in which the container is; nil: in the root
 	at  int  // where it begins there; wholeRun: it is the members of the run
-	// offsets has, in the run, members 0, markEvery, 2*markEvery... as far as they were looked for.
+	// offsets has, in the run, members 0, markEvery, 2*markEvery... up to where they were looked for.
 	offsets []int32
 	last    int // member whose name was found last
 }

@@ -194,7 +194,7 @@ var escapes = func() (e [256]byte) {
 	return e
 }()
 
-// unquoted returns how many bytes at the beginning of s, of which eight are looked at at once, are
+// unquoted returns how many bytes at the beginning of s, eight of which are looked at at once, are
 // neither quotes nor backslashes nor control characters. There may be more.
 func unquoted(s []byte) (n int) {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080

@@ -21,7 +21,7 @@ import (
 // The value in the head and those in pages have the number of a chain in the place of a value that
 // is one. Its home is the page where that is, 0 for the head. The type is 4 for a string, 5 for an
 // array and 6 for an object; members of a string are its bytes. Chains and pages have numbers of
-// one sequence, of which last is the greatest; chains stand in the order of theirs.
+// one sequence, and last is the greatest of them; chains stand in the order of theirs.
 const (
 	headPlain  = 0
 	headChains = 1

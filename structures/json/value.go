@@ -167,7 +167,7 @@ func (v Value) Each(visit func(name []byte, i int, member Value) bool) {
 	v.d.each(v.b[from:to], v.b[0] == tagObject || v.b[0] == tagLongObject, 0, visit)
 }
 
-// each visits the members in b, of which the first is number i.
+// each visits the members in b, from number i on.
 func (d *Document) each(b []byte, named bool, i int, visit func(name []byte, i int, member Value) bool) bool {
 	for ; len(b) > 0; i++ {
 		var name []byte

@@ -69,7 +69,7 @@ func (l *List) entries(at, passed int) *node {
 	return nil
 }
 
-// take is PopMany of a list of which pages are away. It visits the elements before it
+// take is PopMany of a list with pages that are away. It visits the elements before it
 // removes any, so that the pages need not be in memory together.
 func (l *List) take(ch *structures.Change, end End, count int, visit func(elem []byte)) int {
 	from, left, read := count, l.len-count, true

@@ -137,7 +137,7 @@ func (r *Resident[P]) Copy(id uint64, visit func(id uint64, page []byte)) bool {
 	})
 }
 
-// looks bounds how many pages one call of Shed looks at for each that it is to let go of. Those in memory can lie side by
+// looks bounds how many pages one call of Shed looks at for each that it is to evict. Those in memory can lie side by
 // side, far from where it begins.
 const looks = 256
 

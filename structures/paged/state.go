@@ -19,7 +19,7 @@ type Page interface {
 	state() *State
 }
 
-// Pages are the pages of a value, of which some may be away.
+// Pages are the pages of a value, some of which may be away.
 type Pages[P Page] interface {
 	// Each visits those that may be away, with their numbers and in the order of these, from the first whose number is
 	// not below one, until visit returns false.

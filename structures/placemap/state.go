@@ -50,7 +50,7 @@ func (s *State) LocateCopies(hash uint64, k int, dst []int) ([]int, error) {
 
 // Steps is how many units a lookup of k copies looks at, about. It is 1 for
 // tables, and all of them for a race between units; copies race between domains,
-// of which eight are seen at a glance, and then within their domains.
+// eight of which are seen at a glance, and then within their domains.
 func (s *State) Steps(k int) int {
 	n, steps := s.Map.Len(), 1
 	if s.races {

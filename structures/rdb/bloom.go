@@ -167,7 +167,7 @@ func oldBits(entries uint64, perEntry float64) uint64 {
 }
 
 // bitLoader sets the bits of a filter part by part. Parts of zeros are left out,
-// and LZF is expanded as far as one needs it: a large filter with few items takes
+// and LZF is expanded only up to what one needs: a large filter with few items takes
 // as little memory as before it was dumped.
 type bitLoader struct {
 	f    *bloom.Filter

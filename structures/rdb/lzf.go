@@ -142,7 +142,7 @@ func literalRun(src []byte) int {
 	return n
 }
 
-// zeroRun counts the zeros at the beginning, as far as one copy goes.
+// zeroRun counts the zeros at the beginning, up to what one copy can have.
 func zeroRun(src []byte) int {
 	n := 0
 	for n < len(src) && n < lzfCopy && src[n] == 0 {

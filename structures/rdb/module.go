@@ -148,7 +148,7 @@ func (d *decoder) array(n uint64) text {
 	return t
 }
 
-// fill sets the bytes of an array to those of a string. LZF is expanded as far as a part needs it: an
+// fill sets the bytes of an array to those of a string. LZF is expanded only up to what a part needs: an
 // array of many zeros takes as little memory as before it was dumped.
 func (d *decoder) fill(a *cells.Array, t text) {
 	if d.err != nil {

@@ -1,6 +1,6 @@
 package rdb
 
-// Skip passes over a value of a type, of which nothing is kept.
+// Skip passes over a value of a type and keeps nothing of it.
 func (s *Source) Skip(t byte) {
 	d := &s.d
 	switch t {

@@ -15,7 +15,7 @@ import (
 )
 
 // A source reads every form as a payload is read, however few bytes arrive at a time, and
-// skips it as far as it reads it.
+// skips just what it would read.
 func TestSourceReadsAndSkipsEveryForm(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	bodies := map[string]string{}

@@ -70,7 +70,7 @@ func (d *decoder) topK() *topk.List {
 	return l
 }
 
-// place reads the item of an entry of the heap. The module takes an item from the stream as far as its first
+// place reads the item of an entry of the heap. The module takes an item from the stream up to its first
 // zero byte; one that is empty, with a count, is the empty item.
 func (d *decoder) place(l *topk.List, i uint64, entry []byte) {
 	d.tag(moduleString)

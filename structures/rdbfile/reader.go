@@ -44,7 +44,7 @@ type Record struct {
 type Passed struct {
 	ModuleAux map[string]int64 // by the name of the module
 	Meta      int64            // keys with metadata
-	Slots     int64            // slots of which only a part is there
+	Slots     int64            // slots with only a part of their keys
 	Producers int64            // of streams, see rdb.Dropped
 	Fields    int64            // of hashes, that were expired
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/vigildb/vigil/structures/zset"
 )
 
-// What is written for each target is read as it was, as far as the target has it, and large values too.
+// What is written for each target is read as it was, if the target has it, and large values too.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	keys := new(structures.HashKeys)
 	for _, name := range TargetNames() {

@@ -29,8 +29,8 @@ type Snapshot struct {
 	late   bool
 }
 
-// Snapshot copies the schedule: 64 bytes a node, 10 ms for 10^6 nodes. Nodes of
-// which the policy itself learns decay and arrival have those that it believes.
+// Snapshot copies the schedule: 64 bytes a node, 10 ms for 10^6 nodes. Nodes
+// whose decay and arrival the policy itself learns have those that it believes.
 func (s *Schedule) Snapshot() (*Snapshot, error) {
 	if s.policyNum == 0 {
 		return nil, ErrNotCreated

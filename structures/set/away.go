@@ -53,7 +53,7 @@ func (s *Set) ResidentFrom() uint64 {
 	return math.MaxUint64
 }
 
-// Shed lets go of pages, see structures.Paged.
+// Shed evicts pages, see structures.Paged.
 func (s *Set) Shed(bytes int) (freed, changed int) {
 	freed, changed = s.rest.Shed(bytes)
 	if freed < bytes && !s.ints.paging().InHead() {

@@ -8,7 +8,7 @@ import (
 
 // Members can expire. The hash knows how, as fields of a hash do: a member with an expiry lies there,
 // an integer too, and stays there when its expiry is taken away. So integers have to be looked for in
-// both places, but only in a set of which a member ever had an expiry: it is timed.
+// both places, but only in a set that ever had a member with an expiry: it is timed.
 
 // NextExpiry returns a time before which no member expires, see hash.NextExpiry.
 func (s *Set) NextExpiry() (ms int64, ok bool) { return s.rest.NextExpiry() }

@@ -85,7 +85,7 @@ func (m *model) checkExpiries(s *Set) {
 	}
 }
 
-// numbered is a set of words and integers, each fifth of which expires.
+// numbered is a set of words and integers; each fifth expires.
 func numbered(from, to int, timed bool) *Set {
 	s := New(testKeys(7))
 	for i := from; i < to; i++ {

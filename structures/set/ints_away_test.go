@@ -35,7 +35,7 @@ func (d *drawer) Room() bool          { return d.room }
 func (d *drawer) Held(id uint64) bool { return d.held[id] }
 func (d *drawer) Tight() bool         { return d.tight }
 
-// away returns the integers i<<33 up to n, of which none is in memory, and their pager.
+// away returns the integers i<<33 up to n, none of which is in memory, and their pager.
 func away(t *testing.T, n int) (*Set, *drawer) {
 	t.Helper()
 	defer structures.SetIndexedPages(structures.SetIndexedPages(1))
@@ -263,7 +263,7 @@ func TestWalkKeepsRunsWhileThereIsRoom(t *testing.T) {
 	}
 }
 
-// Beyond its memory a set lets go of a run for each that it reads.
+// Beyond its memory a set evicts a run for each that it reads.
 func TestTightSetLetsGoOfARunForEachThatItReads(t *testing.T) {
 	s, d := away(t, 50_000)
 	d.tight = true

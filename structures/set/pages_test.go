@@ -311,8 +311,8 @@ func FuzzApplySet(f *testing.F) {
 	})
 }
 
-// use changes a set and has it stored and read back. One of which the hash has what
-// Add would have made a number is left alone.
+// use changes a set, stores it and reads it back. A set is left alone if its hash has what
+// Add would have made a number.
 func use(t *testing.T, s *Set) {
 	t.Helper()
 	sound := true

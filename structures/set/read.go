@@ -16,7 +16,7 @@ func (s *Set) Each(visit func(member []byte) bool) {
 	s.rest.EachField(visit)
 }
 
-// Random returns a member, each with the same chance as far as chance is spread
+// Random returns a member, each with the same chance if chance is spread
 // evenly over the pages of a hash. Draw returns a number from 0 to n-1, each with
 // the same chance. An empty set gives false.
 func (s *Set) Random(draw func(n int) int) (member []byte, ok bool) {

@@ -215,8 +215,8 @@ func (g *Group) eachOf(c *Consumer, from, to ID, visit func(p *pendingPage, r *r
 	}
 }
 
-// PendingSpan returns the least and the greatest ID of the pending entries, of
-// which there must be some.
+// PendingSpan returns the least and the greatest ID of the pending entries. There
+// must be some.
 func (g *Group) PendingSpan() (first, last ID) {
 	return g.pending[0].first(), g.pending[len(g.pending)-1].last()
 }

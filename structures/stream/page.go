@@ -136,7 +136,7 @@ func (p *page) clip() {
 	}
 }
 
-// erase marks the entry at offset at, of which prev is the ID before, as deleted,
+// erase marks the entry at offset at, whose ID before is prev, as deleted,
 // and moves the beginning if it was the first.
 func (p *page) erase(at int) {
 	p.own()

@@ -87,7 +87,7 @@ func (m *model) trimAcked(tr Trim) {
 	m.done["trimacked"] += got
 }
 
-// checkOldest checks what pages know of their oldest deliveries, and has all of them
+// checkOldest checks what pages know of their oldest deliveries, and makes all of them
 // know it.
 func (m *model) checkOldest() {
 	for _, g := range m.s.groups {

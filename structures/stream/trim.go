@@ -120,7 +120,7 @@ func (s *Stream) trim(kept ID, all bool) (removed int) {
 	if !p.floor().Less(kept) {
 		return before - s.len
 	}
-	// A page of which the last entries are deleted may have none left.
+	// A page whose last entries are deleted may have none left.
 	if live := p.liveFrom(kept); live == 0 {
 		s.len -= p.live
 		s.memory -= p.memory()

@@ -54,7 +54,7 @@ func (s *String) Lend(l *Loan) []byte {
 	return s.b[:len(s.b):len(s.b)]
 }
 
-// Share returns a string of the same bytes, of which nothing is stored. The first
+// Share returns a string of the same bytes, as one that is not stored. The first
 // to change copies them.
 func (s *String) Share() *String {
 	s.b = s.b[:len(s.b):len(s.b)]
@@ -263,8 +263,8 @@ func (s *String) Taint() {
 	s.touch(0, len(s.b))
 }
 
-// partShare is by how much a page is larger than those of which Part is told the
-// number.
+// partShare is by how much a page is larger than those that Part is told the
+// number of.
 const partShare = 8
 
 // Part visits some of the changed pages as Pages does, about as many bytes as n pages

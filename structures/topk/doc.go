@@ -2,8 +2,8 @@
 // size, by HeavyKeeper (Yang, Zhang, Li et al., "HeavyKeeper: An Accurate Algorithm for
 // Finding Top-k Elephant Flows", USENIX ATC 2018).
 //
-// A sketch has depth rows of width buckets. A bucket belongs to one item at a time, of which it
-// has the fingerprint and a count. An item that hashes to a bucket of another one takes from
+// A sketch has depth rows of width buckets. A bucket belongs to one item at a time, and
+// has its fingerprint and a count. An item that hashes to a bucket of another one takes from
 // its count with a probability that falls exponentially with that count, decay^count, and
 // takes the bucket over when the count is 0: an item that is frequent keeps its buckets,
 // one that is rare soon loses them. The k items of the greatest counts are kept in a heap, the least

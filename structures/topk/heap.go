@@ -25,7 +25,7 @@ const (
 	sheetEntries = 1 << sheetShift
 )
 
-// heap is k entries of which hardly any has a greater count than the two below it: one whose count is
+// heap is k entries, hardly any of them with a greater count than the two below it: one whose count is
 // corrected downwards stays where it is, as in RedisBloom. Sheets of empty entries are not
 // made, so that a list of millions takes what it holds.
 type heap struct {

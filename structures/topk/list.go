@@ -28,10 +28,10 @@ type Shape struct {
 	Decay           float64
 }
 
-// DefaultDecay is that of a list of which nothing else is said.
+// DefaultDecay is the decay of a list that is made without one.
 const DefaultDecay = 0.9
 
-// DefaultShape is the shape of a list of k items of which nothing else is said.
+// DefaultShape is the shape of a list of k items that is made without one.
 func DefaultShape(k uint64) Shape { return Shape{K: k, Width: 8, Depth: 7, Decay: DefaultDecay} }
 
 // ModuleBytes are those that RedisBloom counts: its structures, the buckets and the heap.

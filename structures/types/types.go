@@ -5,8 +5,8 @@
 // What a value does by itself is in [structures.Value]: its encoding, its size,
 // its pages, the replay of its changes. A row of the table has the rest: what is
 // asked before there is a value, or in the words of Redis. What only some types
-// can do, package persistence finds by interfaces of its own: values of which
-// parts expire, values that are encoded in parts, values that number their pages.
+// can do, package persistence finds by interfaces of its own: values with
+// parts that expire, values that are encoded in parts, values that number their pages.
 //
 // Strings are the exception in every respect: most are no Value but bytes in a
 // slab, so the store and the commands handle KindString themselves.

@@ -93,7 +93,7 @@ func awaySet() (*Set, *disk) {
 
 func setSparser(times, more int) { sparser, spareNumbers = times, more }
 
-// shedAll lets go of all pages that are stored as they are.
+// shedAll evicts all pages that are stored as they are.
 func shedAll(s *Set) {
 	for range 5 {
 		s.Shed(1 << 30)
@@ -171,7 +171,7 @@ func drawScore(r *rand.Rand, m scored, i int) float64 {
 	return float64(r.IntN(1000))
 }
 
-// TestEveryPageIsAwayBeforeEachChange works on a set that grows, has members moved, and
+// TestEveryPageIsAwayBeforeEachChange works on a set that grows, moves members, and
 // shrinks until it is empty. Before each change no page is in memory but some of those that
 // it may need, and half of the changes can read a few pages only: they must be made as a
 // whole or not at all.

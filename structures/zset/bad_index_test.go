@@ -267,7 +267,7 @@ func TestSetOfSpoiltPagesIsNotFatal(t *testing.T) {
 	}
 }
 
-// useSpoilt has commands work on a set of which any page may be anything.
+// useSpoilt works on a set whose pages may be anything, as commands do.
 func useSpoilt(r *rand.Rand, s *Set, d *disk) {
 	see := func([]byte, float64) {}
 	for range 40 {

@@ -5,7 +5,7 @@ import "math"
 // What is in this file changes leaves: it keeps them within their bounds, and tells
 // the index and the branches.
 
-// drop lets go of an empty leaf that is out of line. If numbers have become sparse,
+// drop frees an empty leaf that is out of line. If numbers have become sparse,
 // leaves with the largest get some that are free.
 func (s *Set) drop(l *leaf) {
 	s.memory -= l.memory()
@@ -24,8 +24,8 @@ func (s *Set) drop(l *leaf) {
 	}
 }
 
-// reindex has the index know that entries of a leaf, which came from another one,
-// are there.
+// reindex notes in the index that entries of a leaf came from another
+// one.
 func (s *Set) reindex(l *leaf, from, to int, old uint32) {
 	if s.index == nil {
 		return

@@ -20,7 +20,7 @@ type index struct {
 	paged   bool // buckets are pages, of a set that is indexed
 	memory  int  // of buckets
 	pages   paged.Tailed[*bucket]
-	leaves  *leaves // of which it tells
+	leaves  *leaves // that it finds members in
 }
 
 // bucket is an open-addressing table with linear probing.
@@ -133,7 +133,7 @@ func (s *bucket) entry(hash, num uint32) int {
 	return -1
 }
 
-// move has an entry tell of another leaf. Only of spoilt pages it is not there.
+// move makes an entry point to another leaf. An entry is missing only if pages are spoilt.
 func (x *index) move(hash, from, to uint32) {
 	s := x.bucket(hash)
 	before, now := uint64(hash)<<32|uint64(from+1), uint64(hash)<<32|uint64(to+1)

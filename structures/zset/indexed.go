@@ -239,7 +239,7 @@ func (s *Set) assemble() error {
 	return s.agree(line)
 }
 
-// inOrder returns an error if leaves begin out of order, as far as it is known.
+// inOrder returns an error if leaves are known to begin out of order.
 func inOrder(line []*leaf) error {
 	for i, l := range line {
 		if i == 0 {

@@ -151,7 +151,7 @@ func (s *Set) pageIndex() {
 	s.taintIndex()
 }
 
-// dropIndex lets go of the index, and of the branches that are left.
+// dropIndex frees the index, and the branches that are left.
 func (s *Set) dropIndex() {
 	x := s.index
 	if x == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/structures/paged"
 )
 
-// awayIndexed returns an indexed set, all pages of which are stored, of members in no order.
+// awayIndexed returns an indexed set of members in no order, with all pages stored.
 func awayIndexed(members, size int) (*Set, *disk) {
 	s, d := awaySet()
 	for n, i := range rand.New(rand.NewPCG(3, 4)).Perm(members) {

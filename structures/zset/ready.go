@@ -7,7 +7,7 @@ import "github.com/vigildb/vigil/structures"
 // memory meanwhile: they are recent, see makeRoom. What only tidies up, joining leaves and
 // giving them lower numbers, is done if all that it needs is in memory.
 
-// Ready makes sure that the pages of members, of which there is one in each step of
+// Ready makes sure that the pages of members, one in each step of
 // names, are in memory: to remove them then does not fail half way. It reports false if
 // one of the pages cannot be read.
 func (s *Set) Ready(step int, names ...[]byte) bool {

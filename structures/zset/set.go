@@ -141,7 +141,7 @@ const (
 	NaN                    // the sum of two infinities: nothing changed
 )
 
-// Add gives a member a score, as far as the rule allows. It returns the member's
+// Add gives a member a score, if the rule allows it. It returns the member's
 // score: the new one, or the old one if nothing changed (0 for a member that is
 // not in the set). It records one operation if the outcome is Added or Updated.
 func (s *Set) Add(ch *structures.Change, member []byte, score float64, rule Rule) (float64, Outcome) {

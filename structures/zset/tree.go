@@ -202,7 +202,7 @@ func (t *tree) newBranch(leaves bool) *branch {
 	return newBranch(leaves)
 }
 
-// dropBranch lets go of a branch that is out of the tree.
+// dropBranch frees a branch that is out of the tree.
 func (t *tree) dropBranch(n *branch) {
 	t.memory -= branchSize
 	t.branches.Remove(n, n.id())

@@ -54,7 +54,7 @@ func readOptions(args []string, stderr io.Writer) (o options, err error) {
 	f.DurationVar(&o.think, "think", time.Second, "mean time that a visitor thinks between pages")
 	f.DurationVar(&o.warm, "warm", 3*time.Second, "time before measuring")
 	f.DurationVar(&o.length, "time", 10*time.Second, "time of measuring")
-	f.IntVar(&o.rounds, "rounds", 3, "runs of each kind, of which the table has the medians")
+	f.IntVar(&o.rounds, "rounds", 3, "runs of each kind; the table has their medians")
 	f.IntVar(&o.workers, "workers", 4, "workers of the microservice")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the times to think")
 	f.StringVar(&o.vigil, "vigil", "", "vigil-server `program`; beside this one, or in PATH, by default")

@@ -37,7 +37,7 @@ func TestFloodDelaysOthersByOneRequest(t *testing.T) {
 	}
 }
 
-// TestRequestThatFillsTheQueueWakesItsWorker has a worker wait for the only request
+// TestRequestThatFillsTheQueueWakesItsWorker makes a worker wait for the only request
 // that there is room for.
 func TestRequestThatFillsTheQueueWakesItsWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

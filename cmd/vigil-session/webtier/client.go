@@ -187,7 +187,7 @@ func (c *Client) await(ctx context.Context, r *request) ([]byte, error) {
 	cmd := redis.NewStringSliceCmd(ctx, "blpop", list, fmt.Sprintf("%.3f", left.Seconds()))
 	err := c.rdb.Process(ctx, cmd)
 	if errors.Is(err, redis.Nil) {
-		// An answer may have come since. The paper has the serving layer set
+		// An answer may have come since. In the paper the serving layer sets
 		// the expiry as well, in case the microservice does not.
 		c.rdb.PExpire(ctx, list, expiry)
 		return nil, ErrNoAnswer

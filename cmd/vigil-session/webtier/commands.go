@@ -19,7 +19,7 @@ type Notification struct {
 	Link string
 }
 
-// PageView counts a view of a path or URL, of which only the path matters.
+// PageView counts a view of a path, or of the path of a URL.
 func (c *Client) PageView(ctx context.Context, session, path string) (PageView, error) {
 	var v PageView
 	answer, err := c.Ask(ctx, wire.PageViewed, session, path)

@@ -327,7 +327,7 @@ const (
 	NoMemory = errMemory
 )
 
-// End has the run end, for a reason. One that is over already stays as it was.
+// End ends the run, for a reason. One that is over already stays as it was.
 func (r *Run) End(why string) { r.end(why) }
 
 // loadTimeout is how long a library may take to register its functions, from the first

@@ -72,7 +72,7 @@ func (u *usage) why() error {
 	return nil
 }
 
-// end has the run end. The first reason counts.
+// end ends the run. The first reason counts.
 func (u *usage) end(why string) {
 	err := errors.New(why)
 	u.reason.CompareAndSwap(nil, &err)

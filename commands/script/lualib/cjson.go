@@ -8,7 +8,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// null is cjson.null: C's lightuserdata of a NULL pointer, of which there is one.
+// null is cjson.null: C's lightuserdata of a NULL pointer: there is only one.
 var null = &lua.LUserData{Metatable: lua.LNil}
 
 // A jsonConfig is the settings of cjson, or of a copy that cjson.new made.

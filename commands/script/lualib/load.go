@@ -44,7 +44,7 @@ func (c call) compile(source, name string) int {
 }
 
 // chunkName returns how a chunk is called in errors. A name after "=" or "@" stands as it
-// is, but for its length; other names are sources, of which the start of the first line is
+// is, but for its length; other names are sources: the start of the first line is
 // shown. The lengths are those of Lua, whose buffer has 60 bytes.
 func chunkName(name string) string {
 	name, _, _ = strings.Cut(name, "\x00")

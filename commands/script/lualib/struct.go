@@ -14,7 +14,7 @@ func structLibrary() library {
 // maxIntSize is how many bytes an integer has at most.
 const maxIntSize = 32
 
-// A layout reads a format: its options one after the other, of which some change the order
+// A layout reads a format: its options one after the other, some of which change the order
 // of bytes and the alignment of what follows.
 type layout struct {
 	c     call

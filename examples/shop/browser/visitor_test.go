@@ -40,7 +40,7 @@ func (v *visitor) run(actions ...action) {
 	result(v, chromedp.Steps(actions...))
 }
 
-// action is a step that answers nothing.
+// action is a step without a result.
 type action = chromedp.Action[chromedp.Void]
 
 // result does a thing in the browser, and returns what it answers.

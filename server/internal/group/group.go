@@ -42,7 +42,7 @@ type Engine interface {
 
 // Succession is a change of the leader that is asked for.
 type Succession interface {
-	// HandOver has another member lead, if this one does.
+	// HandOver transfers leadership to another member, if this one leads.
 	HandOver()
 	// TakeOver asks the leader to hand over to this member. It waits for nothing.
 	TakeOver()
@@ -82,7 +82,7 @@ type Sharding interface {
 	Neighbours
 }
 
-// Forming changes which servers and slots are of which group.
+// Forming changes which servers and slots a group has.
 type Forming interface {
 	cluster.Changes
 	cluster.Membership
@@ -101,9 +101,9 @@ type Neighbours interface {
 
 // Departures takes slots with their keys to other groups. ADR 0071.
 type Departures interface {
-	// BeginMove has the group that clients know by an ID expect the keys of slots, which this server's group has.
+	// BeginMove makes the group that clients know by an ID expect the keys of slots, which this server's group has.
 	BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error)
-	// SendKeys has the other group take keys, and returns when they are in its log. It is called once for each
+	// SendKeys sends keys to the other group, and returns when they are in its log. It is called once for each
 	// piece; after an error the attempt is of no use any more.
 	SendKeys(ctx context.Context, attempt uint64, keys []byte) error
 	// GiveSlots gives the slots away, whose keys have all been sent and do not change any more. If it has not been
@@ -111,7 +111,7 @@ type Departures interface {
 	GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error)
 	// EndMove ends an attempt, which changes nothing unless GiveSlots did.
 	EndMove(attempt uint64)
-	// OrderMove has another group move slots to a third one, or to this server's. Clients know both by their IDs.
+	// OrderMove asks another group to move slots to a third one, or to this server's. Clients know both by their IDs.
 	OrderMove(ctx context.Context, from, to string, of *slots.Set) error
 }
 

@@ -24,7 +24,7 @@ var (
 	descVoters     = describe("vigil_group_voters", "Members that vote.")
 	descQuorum     = describe("vigil_group_quorum", "Members that have to agree.")
 	descMember     = describe("vigil_group_member_info", "A member, as this one sees it.", append(memberLabels, "role", "link")...)
-	descMemberUp   = describe("vigil_group_member_up", "1 if a member is heard, as far as this one knows: the leader hears all, others the leader.", memberLabels...)
+	descMemberUp   = describe("vigil_group_member_up", "1 if a member is heard, by what this one knows: the leader hears all, others the leader.", memberLabels...)
 	descMemberLag  = describe("vigil_group_member_lag_entries", "Entries of the log that a member lacks; of others the leader knows it.", memberLabels...)
 	descMemberSent = describe("vigil_group_member_state_sent_bytes", "What the leader has sent of data that a member gets anew.", memberLabels...)
 
@@ -34,7 +34,7 @@ var (
 	descMoves     = describe("vigil_cluster_moves", "Moves of slots that this group makes, has made lately, or is to make.", "state")
 	descMoveSlots = describe("vigil_cluster_moving_slots", "Slots that are to move and have not moved yet.")
 
-	descState    = describe("redis_cluster_state", "1 if keys can be used, as far as this server knows.")
+	descState    = describe("redis_cluster_state", "1 if keys can be used, by what this server knows.")
 	clusterTexts = []struct {
 		field string
 		desc  *prometheus.Desc

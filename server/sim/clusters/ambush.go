@@ -10,7 +10,7 @@ import (
 // requests are what leaders ask each other for in a move (server/cluster/move_wire.go).
 var requests = []string{"expect", "complete", "complete", "take", "how"}
 
-// ambush has things fail amid a move of slots: most of what a move does takes next to no time, and a fault that came at
+// ambush makes things fail amid a move of slots: most of what a move does takes next to no time, and a fault that came at
 // some time would miss it.
 func (w *world) ambush(from, to *node) {
 	giving, taking := w.shardOf(from), w.shardOf(to)
@@ -31,7 +31,7 @@ func (w *world) ambush(from, to *node) {
 	}
 }
 
-// amidKeys has keys get lost on their way, with the connection that they are on, or come for nothing. Nothing else fails: the move must go on
+// amidKeys loses keys on the network, with the connection that they are on, or lets them come for nothing. Nothing else fails: the move must go on
 // without the lost ones to be wrong, and nothing else may remove the others.
 func (w *world) amidKeys(from, to *node) {
 	keys := func(p *pipe, b []byte) bool { return p.from == from.host && p.to == to.host && len(b) > fillerBytes }
@@ -68,7 +68,7 @@ func (w *world) trapped(after sign, segments int) bool {
 	}
 }
 
-// strike has something fail of what a move needs.
+// strike breaks something that a move needs.
 func (w *world) strike(from, to *node, giving, taking []*node) {
 	switch w.rand.IntN(12) {
 	case 0, 1:

@@ -74,7 +74,7 @@ type client struct {
 	id    int
 	rand  *rand.Rand
 	conns map[*node]*connection
-	where []*node // each tag is, as far as it knows
+	where []*node // each tag is, by what it knows
 	last  int     // value that it wrote
 }
 

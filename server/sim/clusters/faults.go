@@ -9,7 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// fail has things fail, and slots move, until a time.
+// fail breaks things, and moves slots, until a time.
 func (w *world) fail(end time.Duration) {
 	for w.now() < end && !w.violated() {
 		w.pause(400)
@@ -28,7 +28,7 @@ func (w *world) fail(end time.Duration) {
 // pause is up to some milliseconds.
 func (w *world) pause(most int) { time.Sleep(time.Duration(w.rand.IntN(most)) * time.Millisecond) }
 
-// fault has something fail, or be well again.
+// fault breaks something, or repairs it.
 func (w *world) fault() {
 	n, o := w.nodes[w.rand.IntN(len(w.nodes))], w.nodes[w.rand.IntN(len(w.nodes))]
 	switch w.rand.IntN(13) {
@@ -106,7 +106,7 @@ func (w *world) slow() {
 	w.net.change(func() { w.net.slow = true })
 }
 
-// killOne has a server be no more for a moment. Under everysec its power stays.
+// killOne kills a server, which is started again after a moment. Under everysec its power stays.
 func (w *world) killOne(n *node) {
 	power := w.rand.IntN(2) == 0 && w.policy == "always"
 	w.note("%s is killed, with its power: %v", n.host, power)
@@ -116,7 +116,7 @@ func (w *world) killOne(n *node) {
 	n.start()
 }
 
-// killGroup kills all servers of a group, or has them lose their power.
+// killGroup kills all servers of a group, or cuts their power.
 func (w *world) killGroup(all []*node) {
 	power := w.rand.IntN(2) == 0 && w.policy == "always"
 	w.note("%v are killed, with their power: %v", hosts(all), power)
@@ -147,7 +147,7 @@ func (w *world) together(all []*node) string {
 	return ""
 }
 
-// move has slots go from one group to another, and returns their leaders, nil if none go.
+// move moves slots from one group to another, and returns their leaders, nil if none move.
 func (w *world) move() (from, to *node) {
 	all := w.shards()
 	if len(all) < 2 {
@@ -184,13 +184,13 @@ func (w *world) move() (from, to *node) {
 	return nil, nil
 }
 
-// cancel has a leader give up the moves of its group.
+// cancel makes a leader give up the moves of its group.
 func (w *world) cancel(n *node) {
 	w.note("%s cancels: %s", n.host, n.call("CLUSTER", "CANCELSLOTMIGRATIONS"))
 	w.effect("cancelled")
 }
 
-// replicate has a server become a replica of another master.
+// replicate makes a server a replica of another master.
 func (w *world) replicate(n *node) {
 	all := w.shards()
 	target := leader(all[w.rand.IntN(len(all))])

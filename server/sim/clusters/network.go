@@ -50,7 +50,7 @@ func (n *network) lay(after sign, segments int) <-chan struct{} {
 	return n.trap.sprung
 }
 
-// passes has a trap see a segment.
+// passes shows a segment to the trap.
 func (n *network) passes(p *pipe, b []byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,7 +96,7 @@ func (n *network) change(f func()) {
 	}
 }
 
-// heal has everything get through in time.
+// heal lets everything get through in time.
 func (n *network) heal() {
 	n.change(func() { clear(n.cut); n.slow = false })
 }

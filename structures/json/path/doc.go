@@ -2,7 +2,7 @@
 //
 // The one idea: there is one grammar. What does not begin as a JSONPath does is a legacy path, and
 // is read as the JSONPath that it stands for; only the commands tell the two apart, by what they
-// reply. A parsed path is evaluated over the bytes of a document, of which nothing is made.
+// reply. A parsed path is evaluated over the bytes of a document, and nothing is decoded.
 //
 // The grammar is that of RedisJSON 8.8, which is not that of RFC 9535:
 //

@@ -28,7 +28,7 @@ type Match struct {
 	name  []byte // of a member
 	index int    // among the elements or members of the container
 	depth int
-	of    *Path // of which it is the Place; nil: the way to it is up
+	of    *Path // whose Place it is; nil: the way to it is up
 }
 
 // Found is the only match of a path, of a value that was found at its Place. It can be compared with
@@ -40,7 +40,7 @@ func Found(v json.Value, p *Path) Match {
 // Depth is the number of containers around the value.
 func (m *Match) Depth() int { return m.depth }
 
-// Path is the way to the value, of which nothing is shared with the document and which is not to be
+// Path is the way to the value. It shares nothing with the document, and is not to be
 // changed.
 func (m *Match) Path() []json.Step {
 	if m.of != nil {
