@@ -63,8 +63,8 @@ func TestCompletedStoreEndsWithTheRecord(t *testing.T) {
 	}
 	for lsn := base; lsn <= last+1; lsn++ {
 		dir := fmt.Sprintf("copy%d", lsn)
-		if err := copyStore(fsys, "db", dir); err != nil {
-			t.Fatal(err)
+		if ok, err := vfs.Clone(fsys, fsys, "db", dir); err != nil || !ok {
+			t.Fatal(ok, err)
 		}
 		to := lsn
 		if lsn > last {

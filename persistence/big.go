@@ -24,7 +24,7 @@ const (
 	// what sets a value is worth to be found again.
 	bigValue = 64 << 10
 	// bigRecord is the length from which on a record becomes a chunk as it is.
-	bigRecord = 1 << 20
+	bigRecord = journal.BigRecord
 	// heavyRecord is the length from which on a client waits for its record.
 	heavyRecord = journal.MaxUnsynced
 )

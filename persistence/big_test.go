@@ -233,7 +233,7 @@ func TestBigRecordsAreFilesOfTheLog(t *testing.T) {
 	if err := s.WaitDurable(lsn + 1); err != nil {
 		t.Fatal(err)
 	}
-	if files, size := s.chunks.Size(); files != 2 || size < int64(len(value)) {
+	if files, size := s.files.Log.Size(); files != 2 || size < int64(len(value)) {
 		t.Errorf("18 MB: got %d files of %d bytes, want one for it and one for what follows", files, size)
 	}
 	o.FS = onDevice(t, s, fs)
@@ -249,7 +249,7 @@ func TestBigRecordsAreFilesOfTheLog(t *testing.T) {
 	if err := s.Materialise(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if files, size := s.chunks.Size(); files != 1 || size > 1<<20 {
+	if files, size := s.files.Log.Size(); files != 1 || size > 1<<20 {
 		t.Errorf("after the journal was cut: %d files of %d bytes are left", files, size)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // loadTexts reads the catalog as the last cut of the journal left it.
 func (s *Store) loadTexts() (err error) {
-	s.catalog, err = catalog.Load(s.disk.DB, map[byte]catalog.Listener{
+	s.catalog, err = catalog.Load(s.files.Disk.DB, map[byte]catalog.Listener{
 		format.OpUser: s.opts.OnUsers, format.OpConfiguration: s.opts.OnConfiguration, format.OpMove: s.opts.OnMoves})
 	return err
 }

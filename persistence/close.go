@@ -37,7 +37,7 @@ func (s *Store) Close() error {
 	if loaded {
 		s.flushLog(budget.C)
 	}
-	err := errors.Join(s.unwritten(), s.tail.Close(), s.closeLog(), s.closeDisk())
+	err := errors.Join(s.unwritten(), s.files.Tail.Close(), s.closeLog(), s.files.Close())
 	for i := range s.keyspace.Shard {
 		sh := &s.keyspace.Shard[i]
 		sh.Mu.Lock()
@@ -84,7 +84,7 @@ func (s *Store) unwritten() error {
 	case s.member != nil || SyncPolicy(s.sync.Load()) == SyncAlways:
 		return fmt.Errorf("%d changes, which were not acknowledged, are lost: %w", lost, err)
 	}
-	return &Lost{Changes: lost, Kept: s.tail != nil && !s.tail.Broken() && s.journal.Exposed() <= s.Synced(), Reason: err}
+	return &Lost{Changes: lost, Kept: s.files.Tail != nil && !s.files.Tail.Broken() && s.journal.Exposed() <= s.Synced(), Reason: err}
 }
 
 // Unsynced is the number of changes that the device does not have, or in a group that are not committed.
@@ -113,7 +113,7 @@ func (s *Store) flushLog(over <-chan time.Time) {
 	if s.DiskError() != nil {
 		return
 	}
-	flushed, err := s.disk.Flush()
+	flushed, err := s.files.Disk.Flush()
 	if err != nil {
 		return
 	}

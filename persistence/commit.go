@@ -48,9 +48,12 @@ func (s *Store) commitTask() *task {
 func (c *committer) step(periodic, done bool) {
 	s := c.s
 	if periodic {
-		s.mendTail()
+		if s.journal.TailBroken() {
+			s.files.MendTail()
+			s.journal.SetTail(s.files.Tail)
+		}
 	}
-	if err := s.disk.Err(); err != nil && (periodic || done || fence.IsFull(err) && s.reserve.Held()) {
+	if err := s.files.Disk.Err(); err != nil && (periodic || done || fence.IsFull(err) && s.reserve.Held()) {
 		c.repair()
 	}
 	err := c.round(periodic, done)
@@ -60,7 +63,7 @@ func (c *committer) step(periodic, done bool) {
 	case err != nil:
 		c.findUnsynced()
 		s.durable.Fail(err)
-		if s.disk.Err() == nil { // else it was logged already
+		if s.files.Disk.Err() == nil { // else it was logged already
 			s.report(LevelError, "commit", fmt.Errorf("write journal: %w", err))
 		}
 	}
@@ -69,7 +72,7 @@ func (c *committer) step(periodic, done bool) {
 // round moves what is due. What it could not move it keeps.
 func (c *committer) round(periodic, done bool) error {
 	s := c.s
-	if err := s.disk.Err(); err != nil {
+	if err := s.files.Disk.Err(); err != nil {
 		c.due = s.journal.Take(c.due, true) // what was journalled since is to be known to findUnsynced
 		return err
 	}
@@ -106,9 +109,9 @@ func (c *committer) write() error {
 	s, n := c.s, 0
 	for size := 0; n < len(c.due) && size < maxFlush; n++ {
 		ch := &c.due[n]
-		file, err := s.chunks.Append(ch)
+		file, err := s.files.Log.Append(ch)
 		if err != nil {
-			return s.logFailed(err)
+			return s.files.Failed(err)
 		}
 		size += ch.Size()
 		s.log.Add(ch.Last, int64(ch.Size()), file)
@@ -123,8 +126,8 @@ func (c *committer) write() error {
 	if planted == hastyFree {
 		c.release()
 	}
-	if err := s.chunks.Flush(); err != nil {
-		return s.logFailed(err)
+	if err := s.files.Log.Flush(); err != nil {
+		return s.files.Failed(err)
 	}
 	if s.log.Bytes() > s.writer.JournalBound() {
 		s.writer.Signal()
@@ -135,8 +138,8 @@ func (c *committer) write() error {
 // sync forces what the system has to the device.
 func (c *committer) sync() error {
 	began := c.s.opts.Elapsed()
-	if err := c.s.chunks.Sync(); err != nil {
-		return c.s.logFailed(err)
+	if err := c.s.files.Log.Sync(); err != nil {
+		return c.s.files.Failed(err)
 	}
 	c.s.syncTime.add(c.s.opts.Elapsed() - began)
 	c.synced()
@@ -154,13 +157,6 @@ func (m *meanTime) add(d time.Duration) { m.nanos.Add((int64(d) - m.nanos.Load()
 func (c *committer) synced() {
 	c.s.durable.Advance(c.logged)
 	c.release()
-}
-
-// logFailed has the store go on as after any failure of the disk.
-func (s *Store) logFailed(err error) error {
-	err = fmt.Errorf("log: %w", err)
-	s.disk.Fence().Fall(err)
-	return err
 }
 
 // release gives the buffers back of what the device has.

@@ -53,7 +53,7 @@ func crashStore(t testing.TB, policy SyncPolicy, percent int) crashed {
 		durable(write(3))
 	}
 	materialise(t, s)
-	if err := s.disk.DB.Flush(); err != nil {
+	if err := s.files.Disk.DB.Flush(); err != nil {
 		t.Fatalf("flush: %v", err)
 	}
 	for range 10 {

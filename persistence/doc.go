@@ -33,9 +33,10 @@
 // records outside the Go heap, and prefetch what brings memory into the cache. log is segments,
 // storelog those of a store, chunklog chunks in them, grouplog the log of a group, member a member of one, tail what
 // outlives the process. lsm is Pebble, fence is between it and the file system, and wal tells
-// what a crash cut short from damage, before Pebble reads it. expiry is the index of keys on
+// what a crash cut short from damage, before Pebble reads it. files is the directory of a store with all of that, opened and
+// repaired. expiry is the index of keys on
 // disk that expire, intake fills databases beside the journal, writeback the passes and the pages of large values, reserve room on a full disk, catalog what a store keeps as texts, snapshot
-// what a snapshot says of itself. check reads a store that is not open.
+// the snapshots of a directory, and what they say of themselves. check reads a store that is not open.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.
 // Pebble is read under a shard's lock (fault-in) and written under none.

@@ -163,7 +163,7 @@ func (l *life) cold() {
 
 // flush lets Pebble write what it has in memory to tables, and waits.
 func (l *life) flush() {
-	if done, err := l.s.disk.Flush(); err == nil {
+	if done, err := l.s.files.Disk.Flush(); err == nil {
 		<-done
 	}
 }
@@ -199,7 +199,7 @@ func (l *life) live() {
 		case 10, 13, 15, 21:
 			shedEverything(l.s)
 		case 12:
-			_ = l.s.Snapshot(fmt.Sprintf("snapshot-%d", step))
+			_ = l.s.Snapshot(fmt.Sprintf("snapshot-%d", step), nil)
 		case 20:
 			l.pump.second("commit")
 			l.pump.second("materialise")

@@ -39,7 +39,7 @@ func (s *Store) DiskError() error {
 
 // diskError is DiskError for changes that only free room.
 func (s *Store) diskError() error {
-	if err := s.disk.Err(); err != nil {
+	if err := s.files.Disk.Err(); err != nil {
 		return err
 	}
 	if s.writer.Stuck() {
@@ -70,7 +70,7 @@ const reopenRest = 10
 // repair reopens Pebble after a failure, if the disk can be written.
 func (c *committer) repair() {
 	s, r := c.s, &c.reopening
-	if fence.IsFull(s.disk.Err()) {
+	if fence.IsFull(s.files.Disk.Err()) {
 		s.reserve.GiveUp()
 	}
 	avail := uint64(0)
@@ -122,16 +122,16 @@ func (s *Store) probe() error {
 // none of its files are removed before. Passes of the writeback wait.
 func (c *committer) reopen() error {
 	s := c.s
-	old := s.disk.Fence()
+	old := s.files.Disk.Fence()
 	old.Drain()
 	s.writer.Lock()
 	defer s.writer.Unlock()
-	if err := s.chunks.Repair(); err != nil {
+	if err := s.files.Log.Repair(); err != nil {
 		return err
 	}
-	f := s.newFence()
+	f := s.files.NewFence()
 	f.HoldRemovals()
-	db, err := lsm.Open(s.opts.Dir, s.pebbleOptions(f), f, s.closing.Load)
+	db, err := lsm.Open(s.opts.Dir, s.files.Options(f), f, s.closing.Load)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (c *committer) reopen() error {
 		f.Discard()
 		return err
 	}
-	former := s.disk.Replace(db, f, s.keyspace.LockAll)
+	former := s.files.Disk.Replace(db, f, s.keyspace.LockAll)
 	if err := f.Adopt(s.fatal); err != nil {
 		s.fatal(err)
 	} else {

@@ -28,7 +28,7 @@ func (s *Store) faultAt(t *keyspace.Table, hash uint64, key []byte, touch uint64
 		return 0, -1, nil
 	}
 	t.Scratch = format.AppendHeadKey(t.Scratch[:0], t.Phys, hash, key)
-	b, closer, err := s.disk.DB.Get(t.Scratch)
+	b, closer, err := s.files.Disk.DB.Get(t.Scratch)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return 0, -1, nil
 	}
@@ -72,7 +72,7 @@ func (s *Store) admit(t *keyspace.Table, hash uint64, key []byte, h *format.Head
 		if s.writer.Exceeds(o.Value) {
 			return s.admitIndex(t, hash, o, flags)
 		}
-		if err := lsm.ReadPages(s.disk.DB, t.Phys, hash, key, o.Value, 0, nil); err != nil {
+		if err := lsm.ReadPages(s.files.Disk.DB, t.Phys, hash, key, o.Value, 0, nil); err != nil {
 			return -1, err
 		}
 	}
@@ -94,7 +94,7 @@ func (s *Store) admit(t *keyspace.Table, hash uint64, key []byte, h *format.Head
 func (s *Store) admitIndex(t *keyspace.Table, hash uint64, o *keyspace.Object, flags uint64) (i int, err error) {
 	s.writer.Attach(t, o, hash)
 	if r, ok := o.Value.(interface{ ResidentFrom() uint64 }); ok {
-		err = lsm.ReadPages(s.disk.DB, t.Phys, hash, o.Key, o.Value, r.ResidentFrom(), nil)
+		err = lsm.ReadPages(s.files.Disk.DB, t.Phys, hash, o.Key, o.Value, r.ResidentFrom(), nil)
 	}
 	if err = errors.Join(err, format.Complete(o.Value)); err != nil {
 		o.Unpage()

@@ -25,7 +25,7 @@ func (s *Store) StartFeed(to Feed, o FeedOptions) (uint64, error) {
 		return 0, ErrMember
 	}
 	defer s.keyspace.LockAll()()
-	if !s.feed.Start(to, o, s.mapping.Phys) {
+	if !s.feed.Start(to, o, s.files.Meta.Phys) {
 		return 0, errors.New("persistence: there is a feed")
 	}
 	return s.journal.Newest(), nil

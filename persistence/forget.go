@@ -41,21 +41,21 @@ func (s *Store) forgetMemory() {
 	clear(s.seen.newest)
 	s.seen.floor.Store(0)
 	s.log.Cut(^uint64(0))
-	clear(s.marks[:])
+	clear(s.files.Marks[:])
 }
 
 // recall reads what a replay needs, and replays the journal.
 func (s *Store) recall() error {
-	stored, err := s.readMeta()
+	stored, err := s.files.ReadMeta()
 	if err != nil {
 		return err
 	}
-	if len(stored.Phys) != len(s.mapping.Phys) {
-		return fmt.Errorf("%d databases on disk, want %d: %w", len(stored.Phys), len(s.mapping.Phys), ErrCorrupt)
+	if len(stored.Phys) != len(s.files.Meta.Phys) {
+		return fmt.Errorf("%d databases on disk, want %d: %w", len(stored.Phys), len(s.files.Meta.Phys), ErrCorrupt)
 	}
-	copy(s.mapping.Phys, stored.Phys) // in its place: their number is read under no lock
-	s.mapping.Trimmed, s.mapping.Mapped, s.mapping.Next = stored.Trimmed, stored.Mapped, stored.Next
-	s.mapping.Replicated, s.mapping.Arrived = stored.Replicated, stored.Arrived
+	copy(s.files.Meta.Phys, stored.Phys) // in its place: their number is read under no lock
+	s.files.Meta.Trimmed, s.files.Meta.Mapped, s.files.Meta.Next = stored.Trimmed, stored.Mapped, stored.Next
+	s.files.Meta.Replicated, s.files.Meta.Arrived = stored.Replicated, stored.Arrived
 	if err := s.loadContents(); err != nil {
 		return err
 	}
@@ -64,5 +64,5 @@ func (s *Store) recall() error {
 		return err
 	}
 	s.journal.Resume(at)
-	return s.purger.Unmapped(s.mapping.Phys, s.journal.Newest())
+	return s.purger.Unmapped(s.files.Meta.Phys, s.journal.Newest())
 }

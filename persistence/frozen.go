@@ -53,7 +53,7 @@ func (s *Store) freeze() (*Frozen, error) {
 	if err := s.opts.FS.RemoveAll(dir); err != nil {
 		return nil, err
 	}
-	if err := s.Snapshot(dir); err != nil {
+	if err := s.Snapshot(dir, nil); err != nil {
 		return nil, err
 	}
 	o := s.opts
@@ -100,7 +100,7 @@ func (f *Frozen) Keys(db int) (n int64) {
 func (f *Frozen) Each(ctx context.Context, db int, now int64, visit func(key []byte, v structures.Value, text []byte, expire int64) error) error {
 	w := &frozenWalk{f: f, tx: f.s.NewTx(), db: db, now: now, visit: visit}
 	w.tx.NoTouch, w.tx.KeepExpired = true, true
-	return eachHead(f.s.disk.DB, nil, f.s.mapping.Phys[db], func(hash uint64, key []byte, h *format.Head) error {
+	return eachHead(f.s.files.Disk.DB, nil, f.s.files.Meta.Phys[db], func(hash uint64, key []byte, h *format.Head) error {
 		if w.visited++; w.visited%1024 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -117,7 +117,7 @@ func (f *Frozen) Each(ctx context.Context, db int, now int64, visit func(key []b
 func (f *Frozen) FieldsExpire(ctx context.Context) (some bool, err error) {
 	visited := 0
 	for db := 0; db < f.Databases() && !some && err == nil; db++ {
-		err = eachHead(f.s.disk.DB, nil, f.s.mapping.Phys[db], func(_ uint64, key []byte, h *format.Head) error {
+		err = eachHead(f.s.files.Disk.DB, nil, f.s.files.Meta.Phys[db], func(_ uint64, key []byte, h *format.Head) error {
 			if visited++; visited%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -165,7 +165,7 @@ func (w *frozenWalk) key(hash uint64, key []byte, h *format.Head) error {
 		if s.writer.Exceeds(v) {
 			return w.large(key)
 		}
-		err = lsm.ReadPages(s.disk.DB, s.mapping.Phys[w.db], hash, key, v, 0, nil)
+		err = lsm.ReadPages(s.files.Disk.DB, s.files.Meta.Phys[w.db], hash, key, v, 0, nil)
 	}
 	if err == nil {
 		err = format.Complete(v)

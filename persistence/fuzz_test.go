@@ -97,7 +97,7 @@ func TestOtherStoresAreRefusedByName(t *testing.T) {
 		{"m\x00\x00", "\x04\x00\x00\x00", ErrVersion, "format 4"},
 	} {
 		fs := vfs.NewMem()
-		quiet := pebbleLog{&Store{opts: Options{}.withDefaults()}, fence.New(fs, "db")}
+		quiet := quietLog(fence.New(fs, "db"))
 		db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: quiet})
 		if err != nil {
 			t.Fatal(err)

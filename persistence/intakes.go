@@ -24,12 +24,12 @@ type intakeHost struct {
 	lsn uint64 // newest record when the numbers of the databases were drawn
 }
 
-func (h intakeHost) Options() *pebble.Options { return h.s.pebbleOptions(h.s.disk.Fence()) }
+func (h intakeHost) Options() *pebble.Options { return h.s.files.Options(h.s.files.Disk.Fence()) }
 func (h intakeHost) Err() error               { return h.s.ctx.Err() }
 
 // Room implements intake.Host.
 func (h intakeHost) Room(bytes int) error {
-	if free, total := h.s.Space(); total > 0 && free < uint64(bytes) {
+	if free, total := h.s.reserve.Space(); total > 0 && free < uint64(bytes) {
 		return fmt.Errorf("%d bytes free on the disk: %w", free, ErrFull)
 	}
 	return nil
@@ -63,13 +63,13 @@ func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
 	}
 	var phys []uint32
 	unlock := s.keyspace.LockAll()
-	for range s.mapping.Phys {
-		phys = append(phys, s.mapping.Next)
-		s.mapping.Next++
+	for range s.files.Meta.Phys {
+		phys = append(phys, s.files.Meta.Next)
+		s.files.Meta.Next++
 	}
 	unlock()
 	in, err := intake.New(intake.Config{
-		Host: intakeHost{s, s.journal.Newest()}, Disk: &s.disk, Secrets: &s.keys, Now: s.opts.Now, FS: s.opts.FS,
+		Host: intakeHost{s, s.journal.Newest()}, Disk: &s.files.Disk, Secrets: &s.keys, Now: s.opts.Now, FS: s.opts.FS,
 		Path: s.opts.FS.PathJoin(s.opts.Dir, member.Incoming), Phys: phys, Run: run, Most: most, Bound: s.bound.Load(),
 	})
 	if err != nil {
@@ -111,7 +111,7 @@ func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 // name gives a database the keys that were taken in. All shards are locked, and none has a table for it.
 func (s *Store) name(in *intake.Intake, db int) {
 	phys := in.Phys[db]
-	s.mapping.Phys[db] = phys
+	s.files.Meta.Phys[db] = phys
 	for sh, n := range in.Name(db) {
 		if n == 0 {
 			continue
@@ -130,7 +130,9 @@ func (s *Store) dropIntake() error {
 }
 
 // Alike makes the options of another store those of one whose values are the same bytes, for Intake.Copy.
-func (s *Store) Alike(o *Options) { o.Secret, o.Databases = s.mapping.Secret, len(s.mapping.Phys) }
+func (s *Store) Alike(o *Options) {
+	o.Secret, o.Databases = s.files.Meta.Secret, len(s.files.Meta.Phys)
+}
 
 // CopyTo has an intake take in what the store has. Both must have been made with the same secret: then heads and pages are the same
 // bytes. Nothing changes it meanwhile. keep says of each key whether it is to be copied.
@@ -143,13 +145,13 @@ func (s *Store) CopyTo(in *intake.Intake, keep func(db int, key []byte, kind str
 	}
 	err := s.Materialise(context.Background())
 	if err == nil {
-		s.disk.RLock()
-		defer s.disk.RUnlock()
-		for db, phys := range s.mapping.Phys {
+		s.files.Disk.RLock()
+		defer s.files.Disk.RUnlock()
+		for db, phys := range s.files.Meta.Phys {
 			if db >= len(in.Phys) || err != nil {
 				break
 			}
-			err = copyDatabase(in, s.disk.DB, db, phys, keep)
+			err = copyDatabase(in, s.files.Disk.DB, db, phys, keep)
 		}
 	}
 	in.Fail(err)

@@ -44,7 +44,7 @@ func largeFilter(t *testing.T) *bloom.Filter {
 // heads returns the payloads of the heads that the disk of a member has.
 func (n *node) heads() (all [][]byte) {
 	n.w.Helper()
-	it, err := n.s.disk.DB.NewIter(&pebble.IterOptions{LowerBound: format.AppendGroup(nil, format.PrefixHead), UpperBound: format.AppendGroupEnd(nil, format.PrefixHead)})
+	it, err := n.s.files.Disk.DB.NewIter(&pebble.IterOptions{LowerBound: format.AppendGroup(nil, format.PrefixHead), UpperBound: format.AppendGroupEnd(nil, format.PrefixHead)})
 	n.must(err)
 	for it.First(); it.Valid(); it.Next() {
 		h, err := format.DecodeHead(it.Value())

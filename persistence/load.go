@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/wal"
 )
@@ -34,46 +35,47 @@ func Start(o Options) (*Store, error) {
 	s := &Store{opts: o, replayAllowance: newAllowance(o.bound())}
 	s.keyspace.Init(&s.keys.Values, o.RecentBytes)
 	s.feed.Keys = &s.keys.Values
-	s.reserve.Init(o.FS, o.Dir, o.Reserve, operatorLog{s})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.passes, s.stopPasses = context.WithCancel(s.ctx)
 	s.journal.Init()
 	s.join()
-	s.disk.Init(s.ctx.Done())
+	s.initFiles()
 	s.seen.newest = make([]uint64, seenSlots)
 	s.initWriter()
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)
-	if err := s.openDisk(); err != nil {
+	if err := s.files.Open(); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
 	if err := s.survey(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.tail.Close(), s.closeLog(), s.closeDisk()))
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.files.Tail.Close(), s.closeLog(), s.files.Close()))
 	}
 	return s, nil
 }
 
 // survey reads what must be known before the replay.
 func (s *Store) survey() error {
-	if err := s.loadMeta(); err != nil {
+	if err := s.files.LoadMeta(); err != nil {
 		return err
 	}
+	s.keys = format.DeriveKeys(s.files.Meta.Secret)
+	s.trimmed.Store(s.files.Meta.Trimmed.LSN)
 	if err := s.openLog(); err != nil {
 		return err
 	}
-	if err := s.openTail(); err != nil {
+	if err := s.files.OpenTail(); err != nil {
 		return err
 	}
 	for i := range s.keyspace.Shard {
-		s.keyspace.Shard[i].Tables = make([]*keyspace.Table, len(s.mapping.Phys))
+		s.keyspace.Shard[i].Tables = make([]*keyspace.Table, len(s.files.Meta.Phys))
 	}
 	return s.loadContents()
 }
 
 // loadContents reads what must be known of what is on disk.
 func (s *Store) loadContents() error {
-	return errors.Join(s.loadCounts(), s.loadMarks(), s.loadTexts())
+	return errors.Join(s.loadCounts(), s.files.LoadMarks(), s.loadTexts())
 }
 
 // Load replays the journal and starts the background work, once. After an error,
@@ -97,22 +99,22 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	s.journal.Resume(at)
 	s.durable.Resume(at.LSN)
-	if s.tail != nil && s.member == nil && planted != unkeptRecords {
-		s.journal.SetTail(s.tail)
+	if s.files.Tail != nil && s.member == nil && planted != unkeptRecords {
+		s.journal.SetTail(s.files.Tail)
 	}
-	if s.lost != nil {
-		s.opts.Logf(LevelWarn, "%s", s.lost.Report(s.journal.Newest()))
+	if s.files.Lost != nil {
+		s.opts.Logf(LevelWarn, "%s", s.files.Lost.Report(s.journal.Newest()))
 	}
 	if err := s.extend(); err != nil {
 		return err
 	}
-	if err := s.complete(); err != nil {
+	if err := s.files.Complete(); err != nil {
 		return err
 	}
-	if err := errors.Join(s.purger.Unmapped(s.mapping.Phys, s.journal.Newest()), s.dropIntake()); err != nil {
+	if err := errors.Join(s.purger.Unmapped(s.files.Meta.Phys, s.journal.Newest()), s.dropIntake()); err != nil {
 		return err
 	}
-	return s.disk.Fence().Adopt(s.fatal)
+	return s.files.Disk.Fence().Adopt(s.fatal)
 }
 
 // progress is how far Load has got. Records are counted, as the bytes of what is

@@ -11,7 +11,7 @@ import (
 func TestLullLeavesNothingInMemtables(t *testing.T) {
 	s := openMemory(t, Options{IdleAfter: time.Second, Sync: SyncAlways}) // its clock stands, so that no lull is seen by itself
 	defer closeStore(t, s)
-	flushes := s.disk.DB.Metrics().Flush.Count
+	flushes := s.files.Disk.DB.Metrics().Flush.Count
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), make([]byte, 1<<20), NoExpiry) })
 	if err := s.WaitDurable(s.journal.Newest()); err != nil {
 		t.Fatal(err)
@@ -24,9 +24,9 @@ func TestLullLeavesNothingInMemtables(t *testing.T) {
 	if n := s.log.Bytes(); n > 0 {
 		t.Fatalf("%d bytes of the journal after a lull", n)
 	}
-	for end := time.Now().Add(time.Minute); s.disk.DB.Metrics().Flush.Count == flushes; runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); s.files.Disk.DB.Metrics().Flush.Count == flushes; runtime.Gosched() {
 		if time.Now().After(end) {
-			t.Fatalf("not flushed; memtables have %d bytes", s.disk.DB.Metrics().MemTable.Size)
+			t.Fatalf("not flushed; memtables have %d bytes", s.files.Disk.DB.Metrics().MemTable.Size)
 		}
 	}
 }

@@ -236,7 +236,7 @@ func TestValuesWaitForTheCommit(t *testing.T) {
 // heads counts the heads on disk.
 func heads(t testing.TB, s *Store) (n int) {
 	t.Helper()
-	it, err := s.disk.DB.NewIter(nil)
+	it, err := s.files.Disk.DB.NewIter(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,11 +20,11 @@ type memberHost struct{ s *Store }
 func (h memberHost) Live() member.Applier       { return h.s.newLive() }
 func (h memberHost) HoldStill() (end func())    { return h.s.holdStill() }
 func (h memberHost) Rewarm()                    { h.s.warmer.restart() }
-func (h memberHost) Meta() *format.Meta         { return &h.s.mapping }
+func (h memberHost) Meta() *format.Meta         { return &h.s.files.Meta }
 func (h memberHost) Trimmed(lsn uint64)         { h.s.trimmed.Store(lsn) }
-func (h memberHost) LogConfig() storelog.Config { return h.s.logConfig() }
-func (h memberHost) Options() *pebble.Options   { return h.s.pebbleOptions(h.s.disk.Fence()) }
-func (h memberHost) Failed(err error) error     { return h.s.logFailed(err) }
+func (h memberHost) LogConfig() storelog.Config { return h.s.files.LogConfig() }
+func (h memberHost) Options() *pebble.Options   { return h.s.files.Options(h.s.files.Disk.Fence()) }
+func (h memberHost) Failed(err error) error     { return h.s.files.Failed(err) }
 
 // Remake implements member.Host.
 func (h memberHost) Remake() error {
@@ -41,7 +41,7 @@ func (h memberHost) Remake() error {
 
 // AnyKeys implements member.Host.
 func (h memberHost) AnyKeys() bool {
-	for db := range h.s.mapping.Phys {
+	for db := range h.s.files.Meta.Phys {
 		for sh := range h.s.keyspace.Shard {
 			if h.s.sizeOf(sh, db) > 0 {
 				return true
@@ -60,7 +60,7 @@ func (h memberHost) Grown() {
 
 // Kept implements member.Host.
 func (h memberHost) Kept() (chunks []tail.Chunk, whole bool, err error) {
-	f := h.s.tailFile()
+	f := h.s.files.TailFile()
 	if chunks, whole, err = f.Read(); err != nil {
 		err = fmt.Errorf("%s: %w", f.Path, err)
 	}
@@ -68,7 +68,7 @@ func (h memberHost) Kept() (chunks []tail.Chunk, whole bool, err error) {
 }
 
 // DropKept implements member.Host.
-func (h memberHost) DropKept() { _ = h.s.tailFile().Remove() }
+func (h memberHost) DropKept() { _ = h.s.files.TailFile().Remove() }
 
 // join makes the store a member before anything is read.
 func (s *Store) join() {
@@ -82,7 +82,7 @@ func (s *Store) join() {
 	}
 	s.member = member.New(member.Config{
 		Host: memberHost{s}, Log: operatorLog{s}, Replicator: s.opts.Replicator, Newest: newest,
-		Disk: &s.disk, Keyspace: &s.keyspace, Journal: &s.journal, Durable: &s.durable, Size: &s.log, Expiries: &s.expiries,
+		Disk: &s.files.Disk, Keyspace: &s.keyspace, Journal: &s.journal, Durable: &s.durable, Size: &s.log, Expiries: &s.expiries,
 		FS: s.opts.FS, Dir: s.opts.Dir, Boot: s.opts.Boot, Tail: s.opts.Tail,
 	})
 }
@@ -90,14 +90,14 @@ func (s *Store) join() {
 // openLog opens the log of the store, or of its group if it is in one.
 func (s *Store) openLog() error {
 	m := s.member
-	if s.mapping.Grouped != (m != nil) {
+	if s.files.Meta.Grouped != (m != nil) {
 		if m != nil {
 			return fmt.Errorf("the store is alone, and cannot become a member of a group: %w", ErrMember)
 		}
 		return fmt.Errorf("the store is a member of a group, and cannot be opened alone: %w", ErrMember)
 	}
 	if m == nil {
-		return s.openChunks()
+		return s.files.OpenLog()
 	}
 	return m.Open()
 }

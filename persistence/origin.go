@@ -136,7 +136,7 @@ func (r *replay) settleOrigin() {
 		}
 	}
 	s := r.s
-	now, lsn := s.mapping.Replicated, s.mapping.Arrived // which may be ahead of the first records
+	now, lsn := s.files.Meta.Replicated, s.files.Meta.Arrived // which may be ahead of the first records
 	if last.wholeLSN > lsn {
 		now, lsn = last.whole, last.wholeLSN
 	}

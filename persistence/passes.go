@@ -9,7 +9,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/catalog"
-	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/purge"
@@ -39,7 +38,7 @@ func (h writerHost) Seal(b *pebble.Batch, lsn uint64) error      { return h.s.se
 func (h writerHost) Written(v structures.Value) structures.Value { return h.s.written(v) }
 func (h writerHost) Unforced() bool                              { return !h.s.loading.done.Load() }
 func (h writerHost) Trimmed() uint64                             { return h.s.trimmed.Load() }
-func (h writerHost) Space() (free, total uint64)                 { return h.s.Space() }
+func (h writerHost) Space() (free, total uint64)                 { return h.s.reserve.Space() }
 
 // Bound implements writeback.Host: MaxMemory if values spill.
 func (h writerHost) Bound() int64 {
@@ -52,13 +51,13 @@ func (h writerHost) Bound() int64 {
 // initWriter makes the writeback, and what looks for expired keys and flushed databases. They do nothing before the disk is there.
 func (s *Store) initWriter() {
 	s.writer.Init(writeback.Config{
-		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.journal, Log: &s.log,
+		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.journal, Log: &s.log,
 		Expiries: &s.expiries, Now: s.opts.Now,
 		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
 	})
-	s.purger.Config = purge.Config{Host: writerHost{s}, Disk: &s.disk, Keyspace: &s.keyspace, Writer: &s.writer, Clock: &s.expiries}
+	s.purger.Config = purge.Config{Host: writerHost{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Clock: &s.expiries}
 	s.sweeper.Init(sweep.Config{
-		Host: sweepHost{s}, Operator: operatorLog{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Clock: &s.expiries,
+		Host: sweepHost{s}, Operator: operatorLog{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Keys: &s.keys, Clock: &s.expiries,
 	})
 }
 
@@ -86,7 +85,7 @@ func (l *lull) lasts(lsn uint64, now int64) int64 {
 
 // materialiseStep makes a pass if one is due.
 func (s *Store) materialiseStep(l *lull) {
-	if s.disk.Err() != nil || s.passes.Err() != nil {
+	if s.files.Disk.Err() != nil || s.passes.Err() != nil {
 		return
 	}
 	if s.keyspace.Tear.Failure() != nil && s.member == nil {
@@ -109,7 +108,7 @@ func (s *Store) materialiseStep(l *lull) {
 	if err == nil && idle {
 		// For a while little will come: memtables give their memory back, and so do
 		// pages in the cache of files that are deleted, as soon as a table says so.
-		_, err = s.disk.Flush()
+		_, err = s.files.Disk.Flush()
 		s.journal.RestTail()
 	}
 	if err != nil && !errors.Is(err, keyspace.ErrTorn) && s.passes.Err() == nil {
@@ -149,10 +148,8 @@ func (s *Store) trim(last journal.Position) error {
 	}
 	s.trimmed.Store(last.LSN)
 	s.log.Cut(last.LSN)
-	if s.chunks != nil {
-		if err := s.chunks.Trim(s.segment); err != nil {
-			return fmt.Errorf("drop files of the log: %w", err)
-		}
+	if err := s.files.Trim(); err != nil {
+		return err
 	}
 	return s.member.CutTail(last.LSN)
 }
@@ -163,7 +160,7 @@ func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
 	if !s.keyspace.LockSound(sh) {
 		return keyspace.ErrTorn
 	}
-	m := s.mapping
+	m := s.files.Meta
 	m.Phys = append([]uint32(nil), m.Phys...)
 	m.Replicated, m.Arrived = s.origin.get() // of records up to last at least
 	m.Mapped = s.journal.Newest()
@@ -171,16 +168,6 @@ func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
 	if err := s.awaitSync(m.Mapped); err != nil {
 		return fmt.Errorf("sync journal: %w", err)
 	}
-	segment := max(s.segment, s.log.File(last.LSN))
-	m.Trimmed, m.Segment = s.member.InLog(last), segment
-	b := s.disk.DB.NewBatch()
-	err := errors.Join(
-		b.Set(format.AppendMetaKey(nil), m.Append(nil), nil),
-		texts.Write(b),
-		s.seal(b, m.Mapped),
-		s.disk.Apply(b, pebble.Sync))
-	if err == nil {
-		s.segment = segment
-	}
-	return err
+	m.Trimmed = s.member.InLog(last)
+	return s.files.Cut(m, s.log.File(last.LSN), func(b *pebble.Batch) error { return errors.Join(texts.Write(b), s.seal(b, m.Mapped)) })
 }

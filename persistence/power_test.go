@@ -81,7 +81,7 @@ func cutPower(t *testing.T, policy SyncPolicy, seed uint64) (cuts, accepted, los
 		case 2:
 			l.cold()
 		case 3:
-			if err := l.s.Snapshot(fmt.Sprintf("snapshot-%d", l.r.Uint64())); err != nil {
+			if err := l.s.Snapshot(fmt.Sprintf("snapshot-%d", l.r.Uint64()), nil); err != nil {
 				l.fatalf("snapshot: %v", err)
 			}
 		case 4:

@@ -77,7 +77,7 @@ func (w *replayer) readAll(lsn uint64) error {
 // heads visits the heads of a table on disk, in order. key and value are valid
 // during the call.
 func (w *replayer) heads(t *keyspace.Table, visit func(hash uint64, key, value []byte) error) error {
-	it, err := w.replay.s.disk.DB.NewIter(tableBounds(t.Phys, w.shard))
+	it, err := w.replay.s.files.Disk.DB.NewIter(tableBounds(t.Phys, w.shard))
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (w *replayer) compare(t *keyspace.Table) error {
 // lookUp confirms dirty slots one by one.
 func (w *replayer) lookUp(t *keyspace.Table) error {
 	t.ClearOnDisk()
-	it, err := w.replay.s.disk.DB.NewIter(tableBounds(t.Phys, w.shard))
+	it, err := w.replay.s.files.Disk.DB.NewIter(tableBounds(t.Phys, w.shard))
 	if err != nil {
 		return err
 	}

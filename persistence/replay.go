@@ -41,7 +41,7 @@ type replay struct {
 }
 
 func (s *Store) newReplay() *replay {
-	r := &replay{s: s, last: s.mapping.Trimmed, allowance: s.replayAllowance}
+	r := &replay{s: s, last: s.files.Meta.Trimmed, allowance: s.replayAllowance}
 	if s.loading.done.Load() {
 		r.allowance = newAllowance(0) // a member rolls back, with everything locked
 	}
@@ -54,8 +54,8 @@ func (s *Store) newReplay() *replay {
 
 // index looks up which logical database a physical one is.
 func (r *replay) index() {
-	r.db = make(map[uint32]int, len(r.s.mapping.Phys))
-	for db, phys := range r.s.mapping.Phys {
+	r.db = make(map[uint32]int, len(r.s.files.Meta.Phys))
+	for db, phys := range r.s.files.Meta.Phys {
 		r.db[phys] = db
 	}
 }
@@ -65,7 +65,7 @@ func (s *Store) replay(ctx context.Context) (journal.Position, error) {
 	r := s.newReplay()
 	err := r.journal(ctx)
 	if err == nil {
-		err = errors.Join(s.checkMarks(r.last.LSN), s.member.Replayed(r.last))
+		err = errors.Join(s.files.CheckMarks(r.last.LSN), s.member.Replayed(r.last))
 	}
 	if err == nil {
 		err = r.eachShard(func(w *replayer, sh int) error { return w.reconcile(ctx, sh) })
@@ -74,7 +74,7 @@ func (s *Store) replay(ctx context.Context) (journal.Position, error) {
 		r.settleOrigin()
 	}
 	if err == nil && r.allowance.used {
-		err = s.disk.SyncLog() // from now on what memory lacks has to be on the device
+		err = s.files.Disk.SyncLog() // from now on what memory lacks has to be on the device
 	}
 	if err != nil {
 		return r.last, fmt.Errorf("replay journal: %w", err)
@@ -122,12 +122,12 @@ func (r *replay) journal(ctx context.Context) error {
 // survey determines how much there is to replay.
 func (r *replay) survey() (err error) {
 	s, p := r.s, &r.s.loading
-	first, last, bytes := s.mapping.Trimmed.LSN, s.lastChunk.LSN, int64(0)
+	first, last, bytes := s.files.Meta.Trimmed.LSN, s.files.LastChunk.LSN, int64(0)
 	if m := s.member; m != nil {
 		last, err = m.Log().LastRecord(m.Applied())
 		_, bytes = m.Log().Size()
 	} else {
-		_, bytes = s.chunks.Size()
+		_, bytes = s.files.Log.Size()
 	}
 	p.first.Store(first)
 	p.current.Store(first)
@@ -278,11 +278,11 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 		return err
 	}
 	s := r.s
-	if lsn <= s.mapping.Mapped {
+	if lsn <= s.files.Meta.Mapped {
 		return nil
 	}
-	if len(phys) != len(s.mapping.Phys) {
-		return fmt.Errorf("mapping of %d databases, want %d: %w", len(phys), len(s.mapping.Phys), ErrCorrupt)
+	if len(phys) != len(s.files.Meta.Phys) {
+		return fmt.Errorf("mapping of %d databases, want %d: %w", len(phys), len(s.files.Meta.Phys), ErrCorrupt)
 	}
 	for i := range s.keyspace.Shard {
 		old := s.keyspace.Shard[i].Tables
@@ -302,10 +302,10 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 		}
 	}
 	if r.live {
-		r.s.purger.Replaced(s.mapping.Phys, phys, lsn)
+		r.s.purger.Replaced(s.files.Meta.Phys, phys, lsn)
 	}
-	copy(s.mapping.Phys, phys) // in its place: their number is read under no lock
-	s.mapping.Next = max(s.mapping.Next, next)
+	copy(s.files.Meta.Phys, phys) // in its place: their number is read under no lock
+	s.files.Meta.Next = max(s.files.Meta.Next, next)
 	r.index()
 	return nil
 }

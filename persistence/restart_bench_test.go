@@ -15,7 +15,7 @@ func abandon(t testing.TB, s *Store) {
 	t.Helper()
 	s.cancel()
 	s.work.Wait()
-	if err := s.closeDisk(); err != nil {
+	if err := s.files.Close(); err != nil {
 		t.Fatalf("close the disk: %v", err)
 	}
 	for i := range s.keyspace.Shard {

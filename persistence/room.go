@@ -51,7 +51,7 @@ func (s *Store) freeRoom() {
 	s.reserve.Passes()
 	err := s.Materialise(s.passes)
 	if err == nil {
-		_, err = s.disk.Flush()
+		_, err = s.files.Disk.Flush()
 	}
 	if err == nil {
 		s.reserve.Passed()
@@ -65,6 +65,6 @@ func (s *Store) freeRoom() {
 // roomTask makes the task that watches the disk.
 func (s *Store) roomTask() *task {
 	return &task{name: "room", period: reserve.Period, step: func(bool) {
-		s.reserve.Watch(func() bool { return s.disk.Err() == nil })
+		s.reserve.Watch(func() bool { return s.files.Disk.Err() == nil })
 	}}
 }

@@ -103,9 +103,9 @@ func (s *Store) Counters() Stats {
 
 // DiskStats returns Pebble's numbers as they are now, which takes some microseconds.
 func (s *Store) DiskStats() DiskStats {
-	s.disk.RLock()
-	m := s.disk.DB.Metrics()
-	s.disk.RUnlock()
+	s.files.Disk.RLock()
+	m := s.files.Disk.DB.Metrics()
+	s.files.Disk.RUnlock()
 	st := DiskStats{
 		Bytes: m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
 		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
@@ -187,7 +187,7 @@ func (s *Store) countTables(shard int, n *tableStats) {
 				n.cold++
 			}
 		case len(sh.Counts) > 0:
-			if keys := int(sh.Counts[s.mapping.Phys[db]]); keys > 0 {
+			if keys := int(sh.Counts[s.files.Meta.Phys[db]]); keys > 0 {
 				n.database(db).Keys = keys
 				n.cold++
 			}

@@ -12,7 +12,7 @@ import (
 type sweepHost struct{ s *Store }
 
 func (h sweepHost) Defers() bool                        { return h.s.keepsExpired() }
-func (h sweepHost) Databases() []uint32                 { return h.s.mapping.Phys }
+func (h sweepHost) Databases() []uint32                 { return h.s.files.Meta.Phys }
 func (h sweepHost) Table(shard, db int) *keyspace.Table { return h.s.table(shard, db) }
 
 // Journal implements sweep.Host.

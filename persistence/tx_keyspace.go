@@ -26,7 +26,7 @@ func (s *Store) sizeOf(sh, db int) int {
 	if t := s.keyspace.Shard[sh].Tables[db]; t != nil {
 		return t.Size()
 	}
-	return int(s.keyspace.Shard[sh].Counts[s.mapping.Phys[db]])
+	return int(s.keyspace.Shard[sh].Counts[s.files.Meta.Phys[db]])
 }
 
 // Flush removes all keys of a database. It costs the same for any number:
@@ -41,7 +41,7 @@ func (tx *Tx) Flush(db int) {
 // FlushAll removes all keys of all databases, as Flush does.
 func (tx *Tx) FlushAll() {
 	some := false
-	for db := range tx.s.mapping.Phys {
+	for db := range tx.s.files.Meta.Phys {
 		some = tx.flush(db) || some
 	}
 	if some {
@@ -56,7 +56,7 @@ func (tx *Tx) flush(db int) bool {
 	}
 	tx.seal()
 	s, some := tx.s, false
-	old := s.mapping.Phys[db]
+	old := s.files.Meta.Phys[db]
 	for i := range s.keyspace.Shard {
 		sh := &s.keyspace.Shard[i]
 		if t := sh.Tables[db]; t != nil {
@@ -73,8 +73,8 @@ func (tx *Tx) flush(db int) bool {
 		return false
 	}
 	tx.flushed = append(tx.flushed, old)
-	s.mapping.Phys[db] = s.mapping.Next
-	s.mapping.Next++
+	s.files.Meta.Phys[db] = s.files.Meta.Next
+	s.files.Meta.Next++
 	return true
 }
 
@@ -94,7 +94,7 @@ func (tx *Tx) Swap(a, b int) {
 		return
 	}
 	tx.seal()
-	p := tx.s.mapping.Phys
+	p := tx.s.files.Meta.Phys
 	p[a], p[b] = p[b], p[a]
 	for i := range tx.s.keyspace.Shard {
 		t := tx.s.keyspace.Shard[i].Tables
@@ -105,7 +105,7 @@ func (tx *Tx) Swap(a, b int) {
 
 // remap records the mapping of databases.
 func (tx *Tx) remap() {
-	format.RecordMapping(&tx.rec, tx.s.mapping.Next, tx.s.mapping.Phys)
+	format.RecordMapping(&tx.rec, tx.s.files.Meta.Next, tx.s.files.Meta.Phys)
 	tx.hasLast = false
 	tx.apart, tx.changed = true, true
 	tx.s.tracker.Load().flushed()

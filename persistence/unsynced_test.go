@@ -52,7 +52,7 @@ func TestDoubtKnowsTheKeysOfRecordsThatCameDuringTheFailure(t *testing.T) {
 	c := &committer{s: s, logged: s.journal.Newest()}
 	set("before")
 	disk.arm(1)
-	if c.step(false, false); s.disk.Err() == nil {
+	if c.step(false, false); s.files.Disk.Err() == nil {
 		t.Fatal("the disk did not fail")
 	}
 	set("amid")

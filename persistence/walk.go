@@ -56,7 +56,7 @@ func (w *walked) is(t *keyspace.Table, i int) *walked {
 func (s *Store) walkBoth(t *keyspace.Table, from, to uint64, visit func(e *walked) bool) (err error) {
 	o := &pebble.IterOptions{
 		LowerBound: format.AppendHeadBound(nil, t.Phys, from), UpperBound: format.AppendHeadEnd(nil, t.Phys, to)}
-	it, err := s.disk.DB.NewIter(o)
+	it, err := s.files.Disk.DB.NewIter(o)
 	if err != nil {
 		return err
 	}

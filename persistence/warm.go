@@ -75,7 +75,7 @@ func (s *Store) warm() error {
 
 func (s *Store) warmShard(shard int) error {
 	w := warmer{s: s}
-	for db := range len(s.mapping.Phys) {
+	for db := range len(s.files.Meta.Phys) {
 		if err := w.table(shard, db); err != nil {
 			return err
 		}
@@ -117,8 +117,8 @@ func (w *warmer) table(shard, db int) (err error) {
 	lost, epoch := t.Lost, t.Epoch
 	sh.Mu.Unlock()
 	s := w.s
-	s.disk.RLock()
-	defer s.disk.RUnlock()
+	s.files.Disk.RLock()
+	defer s.files.Disk.RUnlock()
 	defer func() { err = errors.Join(err, w.close()) }()
 	for !done {
 		if w.s.passes.Err() != nil || !w.s.warmRoom() {
@@ -154,7 +154,7 @@ func (w *warmer) read(t *keyspace.Table, cursor, end uint64) error {
 	if w.it == nil {
 		o := &pebble.IterOptions{
 			LowerBound: format.AppendHeadBound(nil, t.Phys, cursor), UpperBound: format.AppendHeadEnd(nil, t.Phys, end)}
-		it, err := w.s.disk.DB.NewIter(o)
+		it, err := w.s.files.Disk.DB.NewIter(o)
 		if err != nil {
 			return err
 		}

@@ -164,7 +164,7 @@ func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 		}
 		if some {
 			sh := format.ShardOf(sec.hash)
-			if lsn > s.marks[sh] {
+			if lsn > s.files.Marks[sh] {
 				sec.b = begin[:len(begin)-len(rest)]
 				sec.sole = len(sec.b)-int(sec.size) >= w.sole
 				w.sorted[sh] = append(w.sorted[sh], sec)

@@ -1,4 +1,4 @@
-package persistence
+package snapshot
 
 import (
 	"errors"
@@ -11,24 +11,58 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
-	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
-// SnapshotInfo describes a complete snapshot.
-type SnapshotInfo struct {
+// PartSuffix ends the name of a snapshot that is not complete.
+const PartSuffix = ".part"
+
+// Info describes a complete snapshot.
+type Info struct {
 	Name  string
 	Made  time.Time
 	Bytes int64 // of its files; tables may be shared with the store and other snapshots
 	// Origin is what a snapshot of a member says of itself, nil for another one, and if it cannot be read.
-	Origin *snapshot.Origin
+	Origin *Origin
 }
 
-// Snapshots lists the complete snapshots in dir, the oldest first. A directory
+// Copies are the snapshots of a store, in any directory of its file system.
+type Copies struct{ FS vfs.FS }
+
+// Make makes a snapshot in dir, which must not exist. write fills a directory of another name, which gets its own when it is complete
+// and on the device, with what the snapshot says of itself, if origin is not nil; after an error it is removed, unless the disk cannot
+// even remove files.
+func (c Copies) Make(dir string, origin *Origin, write func(dir string) error) error {
+	fsys, part := c.FS, dir+PartSuffix
+	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("snapshot %s: %w", dir, errors.Join(fs.ErrExist, err))
+	}
+	err := fsys.RemoveAll(part)
+	if err == nil {
+		err = write(part)
+	}
+	if err == nil && origin != nil {
+		err = WriteOrigin(fsys, part, origin)
+	}
+	if err == nil {
+		err = fsys.Rename(part, dir)
+	}
+	if err == nil {
+		if err = fence.SyncDir(fsys, fsys.PathDir(dir)); err != nil {
+			err = errors.Join(err, fsys.RemoveAll(dir))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", dir, errors.Join(err, fsys.RemoveAll(part)))
+	}
+	return nil
+}
+
+// List lists the complete snapshots in dir, the oldest first. A directory
 // that is missing has none.
-func (s *Store) Snapshots(dir string) ([]SnapshotInfo, error) {
-	fsys := s.opts.FS
+func (c Copies) List(dir string) ([]Info, error) {
+	fsys := c.FS
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -36,21 +70,21 @@ func (s *Store) Snapshots(dir string) ([]SnapshotInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots: %w", err)
 	}
-	var found []SnapshotInfo
+	var found []Info
 	for _, name := range names {
 		path := fsys.PathJoin(dir, name)
 		mark, err := fsys.Stat(fsys.PathJoin(path, wal.MarkName))
-		if err != nil || strings.HasSuffix(name, partSuffix) {
+		if err != nil || strings.HasSuffix(name, PartSuffix) {
 			continue
 		}
-		n := SnapshotInfo{Name: name, Made: mark.ModTime()}
+		n := Info{Name: name, Made: mark.ModTime()}
 		for _, dir := range []string{path, fsys.PathJoin(path, storelog.Dir)} {
 			n.Bytes += filesIn(fsys, dir)
 		}
-		n.Origin, _ = snapshot.ReadOrigin(fsys, path) // Check tells of a damaged one
+		n.Origin, _ = ReadOrigin(fsys, path) // Check tells of a damaged one
 		found = append(found, n)
 	}
-	slices.SortFunc(found, func(a, b SnapshotInfo) int {
+	slices.SortFunc(found, func(a, b Info) int {
 		if c := a.Made.Compare(b.Made); c != 0 {
 			return c
 		}
@@ -73,11 +107,11 @@ func filesIn(fsys vfs.FS, dir string) (bytes int64) {
 	return bytes
 }
 
-// RemoveSnapshot removes the snapshot dir. It is fs.ErrNotExist if there is none.
+// Remove removes the snapshot dir. It is fs.ErrNotExist if there is none.
 // From the first step on it is no complete snapshot any more, wherever the
 // removal is cut short.
-func (s *Store) RemoveSnapshot(dir string) error {
-	fsys, part := s.opts.FS, dir+partSuffix
+func (c Copies) Remove(dir string) error {
+	fsys, part := c.FS, dir+PartSuffix
 	info, err := fsys.Stat(dir)
 	if err == nil && !info.IsDir() {
 		err = fs.ErrNotExist
@@ -100,16 +134,16 @@ func (s *Store) RemoveSnapshot(dir string) error {
 	return nil
 }
 
-// SweepSnapshots removes what is left in dir of snapshots that were cut short,
+// Sweep removes what is left in dir of snapshots that were cut short,
 // in the making or in the removal.
-func (s *Store) SweepSnapshots(dir string) error {
-	fsys := s.opts.FS
+func (c Copies) Sweep(dir string) error {
+	fsys := c.FS
 	names, err := fsys.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, partSuffix) {
+		if strings.HasSuffix(name, PartSuffix) {
 			err = errors.Join(err, fsys.RemoveAll(fsys.PathJoin(dir, name)))
 		}
 	}
