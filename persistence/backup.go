@@ -21,7 +21,7 @@ func (b Backup) ID() string {
 }
 
 // Record is the number of the last record.
-func (b Backup) Record() uint64 { return b.s.journal.Newest() }
+func (b Backup) Record() uint64 { return b.s.commits.Journal.Newest() }
 
 // Log returns the segments of the log, whose Bytes are those that are on the device: they never change. Segments may go
 // at any time unless they are held. A member of a group, whose log may be written anew from an entry on, has none.

@@ -172,7 +172,7 @@ func stepLong(t *testing.T, r *rand.Rand, tx *Tx, key, want []byte) []byte {
 // onDevice is what is on the device when all that was changed is.
 func onDevice(t *testing.T, s *Store, fs *disktest.Disk) vfs.FS {
 	t.Helper()
-	if err := s.WaitDurable(s.journal.Newest()); err != nil {
+	if err := s.commits.WaitDurable(s.commits.Journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
 	return fs.CrashClone(vfs.CrashCloneCfg{})
@@ -230,7 +230,7 @@ func TestBigRecordsAreFilesOfTheLog(t *testing.T) {
 		tx.SetString([]byte("small"), []byte("v"), NoExpiry)
 	})
 	all(s, 1, func(tx *Tx) { tx.PatchString([]byte("k"), 3, []byte("later")) })
-	if err := s.WaitDurable(lsn + 1); err != nil {
+	if err := s.commits.WaitDurable(lsn + 1); err != nil {
 		t.Fatal(err)
 	}
 	if files, size := s.files.Log.Size(); files != 2 || size < int64(len(value)) {

@@ -97,9 +97,9 @@ func moveUnits(t *testing.T, s *Store, seed uint64, rounds, counters int, now *a
 		tx.SetString(brief, own, Expiry(now.Load()+1))
 		lsn := tx.Commit()
 		tx.Unlock()
-		s.Throttle()
+		s.commits.Throttle()
 		if i%50 == 0 {
-			if err := s.WaitDurable(lsn); err != nil {
+			if err := s.commits.WaitDurable(lsn); err != nil {
 				t.Errorf("WaitDurable: %v", err)
 			}
 		}

@@ -24,7 +24,7 @@ func TestFilesHaveKeysOfOneKind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(s.WaitDurable(s.journal.Newest()), s.files.Disk.DB.Flush()); err != nil {
+		if err := errors.Join(s.commits.WaitDurable(s.commits.Journal.Newest()), s.files.Disk.DB.Flush()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -164,7 +164,7 @@ func (e *evictor) score(t *keyspace.Table, i int, random uint64) (score uint64, 
 func (s *Store) evict(t *keyspace.Table, db, i int) {
 	key := slices.Clone(t.Key(t.Meta(i)))
 	hash := t.HashAt(i)
-	s.noteEvicted(hash, s.sweeper.Delete(t, i, key))
+	s.commits.Evicted(hash, s.sweeper.Delete(t, i, key))
 	s.stats.evicted.Add(1)
 	s.event(EventEvicted, db, key)
 }

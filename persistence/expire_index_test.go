@@ -39,7 +39,7 @@ func cycles(t testing.TB, s *Store, now int64, n int) (expired int) {
 	t.Helper()
 	for range n {
 		expired += s.ExpireCycle(now, 25*time.Millisecond)
-		if err := s.awaitSync(s.journal.Newest()); err != nil {
+		if err := s.commits.AwaitSync(s.commits.Journal.Newest()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -343,7 +343,7 @@ func TestExpiriesFollowTheModel(t *testing.T) {
 // afterCrash opens a store again as a loss of power leaves it.
 func afterCrash(t *testing.T, s *Store, mem **disktest.Disk, open func(vfs.FS) *Store) *Store {
 	t.Helper()
-	if err := s.WaitDurable(s.journal.Newest()); err != nil {
+	if err := s.commits.WaitDurable(s.commits.Journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
 	after := (*mem).CrashClone(vfs.CrashCloneCfg{})

@@ -63,7 +63,7 @@ func (s *Store) closeLog() (err error) {
 	case s.member != nil:
 		err = s.member.CloseLog()
 	}
-	if s.member == nil && s.Unsynced() == 0 || s.diskError() != nil {
+	if s.member == nil && s.commits.Unsynced() == 0 || s.diskError() != nil {
 		return nil
 	}
 	return err

@@ -38,9 +38,8 @@ func (s *Store) forgetMemory() {
 		sh.Forget()
 	}
 	s.purger.Forget()
-	clear(s.seen.newest)
-	s.seen.floor.Store(0)
-	s.log.Cut(^uint64(0))
+	s.commits.Seen.Forget()
+	s.commits.Length.Cut(^uint64(0))
 	clear(s.files.Marks[:])
 }
 
@@ -63,6 +62,6 @@ func (s *Store) recall() error {
 	if err != nil {
 		return err
 	}
-	s.journal.Resume(at)
-	return s.purger.Unmapped(s.files.Meta.Phys, s.journal.Newest())
+	s.commits.Journal.Resume(at)
+	return s.purger.Unmapped(s.files.Meta.Phys, s.commits.Journal.Newest())
 }

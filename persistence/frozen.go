@@ -72,7 +72,7 @@ func (s *Store) freeze() (*Frozen, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.opts.FS.RemoveAll(dir))
 	}
-	f := &Frozen{of: s, s: copied, record: copied.journal.Newest()}
+	f := &Frozen{of: s, s: copied, record: copied.commits.Journal.Newest()}
 	if err := copied.Materialise(s.passes); err != nil { // then everything is found in the order of the disk
 		return nil, errors.Join(err, copied.Close(), s.opts.FS.RemoveAll(dir))
 	}

@@ -42,7 +42,7 @@ func (h intakeHost) Decode(kind structures.Kind, encoded []byte) (structures.Val
 
 // End implements intake.Host.
 func (h intakeHost) End(left []uint32) {
-	h.s.purger.Databases(left, max(h.lsn, h.s.journal.Newest()))
+	h.s.purger.Databases(left, max(h.lsn, h.s.commits.Journal.Newest()))
 	h.s.intake.Store(false)
 }
 
@@ -69,7 +69,7 @@ func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
 	}
 	unlock()
 	in, err := intake.New(intake.Config{
-		Host: intakeHost{s, s.journal.Newest()}, Disk: &s.files.Disk, Secrets: &s.keys, Now: s.opts.Now, FS: s.opts.FS,
+		Host: intakeHost{s, s.commits.Journal.Newest()}, Disk: &s.files.Disk, Secrets: &s.keys, Now: s.opts.Now, FS: s.opts.FS,
 		Path: s.opts.FS.PathJoin(s.opts.Dir, member.Incoming), Phys: phys, Run: run, Most: most, Bound: s.bound.Load(),
 	})
 	if err != nil {

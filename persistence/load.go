@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/wal"
@@ -37,10 +38,10 @@ func Start(o Options) (*Store, error) {
 	s.feed.Keys = &s.keys.Values
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.passes, s.stopPasses = context.WithCancel(s.ctx)
-	s.journal.Init()
-	s.join()
 	s.initFiles()
-	s.seen.newest = make([]uint64, seenSlots)
+	s.commits.Init(commits.Config{Files: &s.files, Reserve: &s.reserve, Passes: &s.writer, Pacer: &s.writer, Operator: operatorLog{s},
+		Elapsed: o.Elapsed, Hash: s.Hash, LockAll: s.keyspace.LockAll, Done: s.ctx.Done()})
+	s.join()
 	s.initWriter()
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
@@ -97,13 +98,13 @@ func (s *Store) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.journal.Resume(at)
-	s.durable.Resume(at.LSN)
+	s.commits.Journal.Resume(at)
+	s.commits.Durable.Resume(at.LSN)
 	if s.files.Tail != nil && s.member == nil && planted != unkeptRecords {
-		s.journal.SetTail(s.files.Tail)
+		s.commits.Journal.SetTail(s.files.Tail)
 	}
 	if s.files.Lost != nil {
-		s.opts.Logf(LevelWarn, "%s", s.files.Lost.Report(s.journal.Newest()))
+		s.opts.Logf(LevelWarn, "%s", s.files.Lost.Report(s.commits.Journal.Newest()))
 	}
 	if err := s.extend(); err != nil {
 		return err
@@ -111,10 +112,10 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.files.Complete(); err != nil {
 		return err
 	}
-	if err := errors.Join(s.purger.Unmapped(s.files.Meta.Phys, s.journal.Newest()), s.dropIntake()); err != nil {
+	if err := errors.Join(s.purger.Unmapped(s.files.Meta.Phys, s.commits.Journal.Newest()), s.dropIntake()); err != nil {
 		return err
 	}
-	return s.files.Disk.Fence().Adopt(s.fatal)
+	return s.files.Disk.Fence().Adopt(s.commits.Fatal)
 }
 
 // progress is how far Load has got. Records are counted, as the bytes of what is

@@ -13,15 +13,15 @@ func TestLullLeavesNothingInMemtables(t *testing.T) {
 	defer closeStore(t, s)
 	flushes := s.files.Disk.DB.Metrics().Flush.Count
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), make([]byte, 1<<20), NoExpiry) })
-	if err := s.WaitDurable(s.journal.Newest()); err != nil {
+	if err := s.commits.WaitDurable(s.commits.Journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
-	s.materialiseStep(&lull{lsn: s.journal.Newest(), since: -999})
-	if s.log.Bytes() == 0 {
+	s.materialiseStep(&lull{lsn: s.commits.Journal.Newest(), since: -999})
+	if s.commits.Length.Bytes() == 0 {
 		t.Fatal("stored before the lull was long enough")
 	}
-	s.materialiseStep(&lull{lsn: s.journal.Newest(), since: -1000})
-	if n := s.log.Bytes(); n > 0 {
+	s.materialiseStep(&lull{lsn: s.commits.Journal.Newest(), since: -1000})
+	if n := s.commits.Length.Bytes(); n > 0 {
 		t.Fatalf("%d bytes of the journal after a lull", n)
 	}
 	for end := time.Now().Add(time.Minute); s.files.Disk.DB.Metrics().Flush.Count == flushes; runtime.Gosched() {

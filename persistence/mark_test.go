@@ -87,7 +87,7 @@ func TestMarkFollowsTheDeletionOfWhatWasNotWritten(t *testing.T) {
 	s := openMemory(t, Options{FS: mem, IdleAfter: -1, Sync: SyncNever})
 	key := []byte("k")
 	lsn := all(s, 1, func(tx *Tx) { tx.SetString(key, []byte("v"), NoExpiry) })
-	if err := s.WaitDurable(lsn); err != nil {
+	if err := s.commits.WaitDurable(lsn); err != nil {
 		t.Fatal(err)
 	}
 	ctx := once(t, func() { all(s, 1, func(tx *Tx) { tx.Delete(key) }) })

@@ -25,6 +25,7 @@ func (h memberHost) Trimmed(lsn uint64)         { h.s.trimmed.Store(lsn) }
 func (h memberHost) LogConfig() storelog.Config { return h.s.files.LogConfig() }
 func (h memberHost) Options() *pebble.Options   { return h.s.files.Options(h.s.files.Disk.Fence()) }
 func (h memberHost) Failed(err error) error     { return h.s.files.Failed(err) }
+func (h memberHost) Grown()                     { h.s.writer.Grown() }
 
 // Remake implements member.Host.
 func (h memberHost) Remake() error {
@@ -51,13 +52,6 @@ func (h memberHost) AnyKeys() bool {
 	return false
 }
 
-// Grown implements member.Host.
-func (h memberHost) Grown() {
-	if h.s.log.Bytes() > h.s.writer.JournalBound() {
-		h.s.writer.Signal()
-	}
-}
-
 // Kept implements member.Host.
 func (h memberHost) Kept() (chunks []tail.Chunk, whole bool, err error) {
 	f := h.s.files.TailFile()
@@ -72,7 +66,6 @@ func (h memberHost) DropKept() { _ = h.s.files.TailFile().Remove() }
 
 // join makes the store a member before anything is read.
 func (s *Store) join() {
-	s.durable.Init()
 	if s.opts.Replicator == nil {
 		return
 	}
@@ -82,9 +75,10 @@ func (s *Store) join() {
 	}
 	s.member = member.New(member.Config{
 		Host: memberHost{s}, Log: operatorLog{s}, Replicator: s.opts.Replicator, Newest: newest,
-		Disk: &s.files.Disk, Keyspace: &s.keyspace, Journal: &s.journal, Durable: &s.durable, Size: &s.log, Expiries: &s.expiries,
+		Disk: &s.files.Disk, Keyspace: &s.keyspace, Journal: &s.commits.Journal, Durable: &s.commits.Durable, Size: &s.commits.Length, Expiries: &s.expiries,
 		FS: s.opts.FS, Dir: s.opts.Dir, Boot: s.opts.Boot, Tail: s.opts.Tail,
 	})
+	s.commits.Join(s.member)
 }
 
 // openLog opens the log of the store, or of its group if it is in one.
@@ -100,10 +94,4 @@ func (s *Store) openLog() error {
 		return s.files.OpenLog()
 	}
 	return m.Open()
-}
-
-// memberTask makes the task that proposes what is journalled. It stands in the place of the
-// committer, and has its name.
-func (s *Store) memberTask() *task {
-	return &task{name: "commit", wake: s.member.Wake(), period: syncPeriod, step: s.member.Step, last: s.member.SyncLater}
 }

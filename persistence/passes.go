@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/purge"
 	"github.com/vigildb/vigil/persistence/sweep"
+	"github.com/vigildb/vigil/persistence/tasks"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 )
@@ -30,10 +31,10 @@ func (h writerHost) Contained(shard int) uint64 {
 	if lsn := h.s.keyspace.Shard[shard].Contains; lsn != 0 {
 		return lsn
 	}
-	return h.s.journal.Newest()
+	return h.s.commits.Journal.Newest()
 }
 
-func (h writerHost) AwaitSync(lsn uint64) error                  { return h.s.awaitSync(lsn) }
+func (h writerHost) AwaitSync(lsn uint64) error                  { return h.s.commits.AwaitSync(lsn) }
 func (h writerHost) Seal(b *pebble.Batch, lsn uint64) error      { return h.s.seal(b, lsn) }
 func (h writerHost) Written(v structures.Value) structures.Value { return h.s.written(v) }
 func (h writerHost) Unforced() bool                              { return !h.s.loading.done.Load() }
@@ -51,7 +52,7 @@ func (h writerHost) Bound() int64 {
 // initWriter makes the writeback, and what looks for expired keys and flushed databases. They do nothing before the disk is there.
 func (s *Store) initWriter() {
 	s.writer.Init(writeback.Config{
-		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.journal, Log: &s.log,
+		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.commits.Journal, Log: &s.commits.Length,
 		Expiries: &s.expiries, Now: s.opts.Now,
 		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
 	})
@@ -62,10 +63,10 @@ func (s *Store) initWriter() {
 }
 
 // materialiseTask makes the task that runs passes when they are due.
-func (s *Store) materialiseTask() *task {
-	l := &lull{lsn: s.journal.Newest(), since: s.opts.Now()}
-	return &task{name: "materialise", wake: s.writer.Wake(), period: pollInterval,
-		step: func(bool) { s.materialiseStep(l) }}
+func (s *Store) materialiseTask() *tasks.Work {
+	l := &lull{lsn: s.commits.Journal.Newest(), since: s.opts.Now()}
+	return &tasks.Work{Name: "materialise", Wake: s.writer.Wake(), Period: pollInterval,
+		Step: func(bool) { s.materialiseStep(l) }}
 }
 
 // lull is since when nothing has been written.
@@ -98,8 +99,8 @@ func (s *Store) materialiseStep(l *lull) {
 		s.freeRoom()
 		return
 	}
-	quiet := l.lasts(s.journal.Newest(), s.opts.Now())
-	size := s.log.Bytes()
+	quiet := l.lasts(s.commits.Journal.Newest(), s.opts.Now())
+	size := s.commits.Length.Bytes()
 	idle := s.opts.IdleAfter > 0 && size > 0 && quiet >= s.opts.IdleAfter.Milliseconds()
 	if size <= s.writer.JournalBound() && !s.writer.Asked() && !idle {
 		return
@@ -109,7 +110,7 @@ func (s *Store) materialiseStep(l *lull) {
 		// For a while little will come: memtables give their memory back, and so do
 		// pages in the cache of files that are deleted, as soon as a table says so.
 		_, err = s.files.Disk.Flush()
-		s.journal.RestTail()
+		s.commits.Journal.RestTail()
 	}
 	if err != nil && !errors.Is(err, keyspace.ErrTorn) && s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
@@ -125,7 +126,7 @@ func (s *Store) Materialise(ctx context.Context) error {
 	if err := s.purger.RunLocked(); err != nil {
 		return err
 	}
-	last := s.journal.Cut()
+	last := s.commits.Journal.Cut()
 	if err := s.writer.Write(ctx); err != nil {
 		return err
 	}
@@ -140,14 +141,14 @@ func (s *Store) trim(last journal.Position) error {
 	}
 	changed := s.takeTexts() // before the newest record is looked up, which has to be on the device
 	if planted == overcutJournal {
-		last = s.journal.Cut()
+		last = s.commits.Journal.Cut()
 	}
 	if err := s.cut(last, changed); err != nil {
 		s.keepTexts(changed)
 		return fmt.Errorf("cut journal: %w", err)
 	}
 	s.trimmed.Store(last.LSN)
-	s.log.Cut(last.LSN)
+	s.commits.Length.Cut(last.LSN)
 	if err := s.files.Trim(); err != nil {
 		return err
 	}
@@ -163,11 +164,11 @@ func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
 	m := s.files.Meta
 	m.Phys = append([]uint32(nil), m.Phys...)
 	m.Replicated, m.Arrived = s.origin.get() // of records up to last at least
-	m.Mapped = s.journal.Newest()
+	m.Mapped = s.commits.Journal.Newest()
 	sh.Mu.Unlock()
-	if err := s.awaitSync(m.Mapped); err != nil {
+	if err := s.commits.AwaitSync(m.Mapped); err != nil {
 		return fmt.Errorf("sync journal: %w", err)
 	}
 	m.Trimmed = s.member.InLog(last)
-	return s.files.Cut(m, s.log.File(last.LSN), func(b *pebble.Batch) error { return errors.Join(texts.Write(b), s.seal(b, m.Mapped)) })
+	return s.files.Cut(m, s.commits.Length.File(last.LSN), func(b *pebble.Batch) error { return errors.Join(texts.Write(b), s.seal(b, m.Mapped)) })
 }

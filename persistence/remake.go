@@ -32,15 +32,15 @@ func (s *Store) remake() {
 // remakeAlone makes memory anew of the disk and the whole journal.
 func (s *Store) remakeAlone() error {
 	defer s.holdStill()()
-	newest := s.journal.Newest()
-	if err := s.awaitSync(newest); err != nil {
+	newest := s.commits.Journal.Newest()
+	if err := s.commits.AwaitSync(newest); err != nil {
 		return err
 	}
 	if err := s.forgetPass(); err != nil {
 		return err
 	}
 	s.forgetMemory()
-	s.seen.raise(newest) // which keys the records are about is forgotten
+	s.commits.Seen.Raise(newest) // which keys the records are about is forgotten
 	if err := s.recall(); err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func (r *replay) advance(c *windowChunk) error {
 		return err
 	}
 	r.last = journal.Position{LSN: c.last, Index: c.Index}
-	r.s.log.Add(c.last, int64(len(c.Bytes)), c.Segment)
+	r.s.commits.Length.Add(c.last, int64(len(c.Bytes)), c.Segment)
 	r.s.loading.current.Store(c.last)
 	return nil
 }

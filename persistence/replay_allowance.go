@@ -79,7 +79,7 @@ func (w *replayer) makeRoom(lsn uint64) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	w.replay.allowance.used = true
-	s.durable.Advance(w.replay.last.LSN) // the journal that is replayed was written before
+	s.commits.Durable.Advance(w.replay.last.LSN) // the journal that is replayed was written before
 	if err := w.reconcileTables(); err != nil {
 		return err
 	}

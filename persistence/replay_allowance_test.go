@@ -102,7 +102,7 @@ func TestReplayKeepsToTheBound(t *testing.T) {
 	if s.Memory() < 4*bound {
 		t.Fatalf("%d bytes are too few to show anything", s.Memory())
 	}
-	if err := s.WaitDurable(s.journal.Newest()); err != nil {
+	if err := s.commits.WaitDurable(s.commits.Journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ import (
 
 // newLive makes a replay that goes on where memory ends.
 func (s *Store) newLive() *replay {
-	r := &replay{s: s, live: true, last: journal.Position{LSN: s.journal.Newest(), Index: s.member.Applied()}}
+	r := &replay{s: s, live: true, last: journal.Position{LSN: s.commits.Journal.Newest(), Index: s.member.Applied()}}
 	r.workers = []*replayer{r.worker()}
 	r.workers[0].upcoming = make([]upcomingKey, mostPrefetched)
 	var all Shards
@@ -59,8 +59,8 @@ func (r *replay) entry(c *windowChunk) error {
 	if err := r.entryLocked(w, c, apart); err != nil {
 		return err
 	}
-	s.durable.Advance(r.last.LSN)
-	s.journal.Resume(r.last)
+	s.commits.Durable.Advance(r.last.LSN)
+	s.commits.Journal.Resume(r.last)
 	return nil
 }
 

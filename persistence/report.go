@@ -49,6 +49,7 @@ func (s *Store) report(level int, kind string, err error) {
 type operatorLog struct{ s *Store }
 
 func (l operatorLog) Debugf(format string, args ...any) { l.s.opts.Logf(LevelDebug, format, args...) }
+func (l operatorLog) Errorf(format string, args ...any) { l.s.opts.Logf(LevelError, format, args...) }
 func (l operatorLog) Infof(format string, args ...any)  { l.s.opts.Logf(LevelInfo, format, args...) }
 func (l operatorLog) Debug(kind string, err error)      { l.s.report(LevelDebug, kind, err) }
 func (l operatorLog) Warnf(format string, args ...any)  { l.s.opts.Logf(LevelWarn, format, args...) }

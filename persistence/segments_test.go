@@ -77,7 +77,7 @@ func openSegmented(t *testing.T) *segmented {
 func (s *segmented) add() {
 	s.t.Helper()
 	lsn := all(s.Store, 1, func(tx *Tx) { tx.SetString(fmt.Appendf(nil, "s%d", s.n), incompressible(2000+s.n), NoExpiry) })
-	if err := s.WaitDurable(lsn); err != nil {
+	if err := s.commits.WaitDurable(lsn); err != nil {
 		s.t.Error(err)
 	}
 	s.n++

@@ -18,7 +18,7 @@ func (s *Store) Snapshots() snapshot.Copies { return snapshot.Copies{FS: s.opts.
 // another one. See [snapshot.Copies.Make] for what happens after an error.
 func (s *Store) Snapshot(dir string, origin *snapshot.Origin) error {
 	return s.Snapshots().Make(dir, origin, func(part string) error {
-		if err := s.awaitSync(s.journal.Newest()); err != nil {
+		if err := s.commits.AwaitSync(s.commits.Journal.Newest()); err != nil {
 			return err
 		}
 		files, release := s.holdFiles()

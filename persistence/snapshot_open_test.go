@@ -23,7 +23,7 @@ func TestSnapshotAfterEachStartOpens(t *testing.T) {
 			t.Fatalf("Snapshot: %v", err)
 		}
 		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte(dir), []byte("v"), NoExpiry) })
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Fatalf("WaitDurable: %v", err)
 		}
 		crashed := mem.CrashClone(vfs.CrashCloneCfg{})
@@ -49,7 +49,7 @@ func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
 	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
 	write := func(key string, size int) {
 		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte(key), incompressible(size), NoExpiry) })
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Errorf("write %s: %v", key, err)
 		}
 		materialise(t, s) // Pebble's log has what passes write

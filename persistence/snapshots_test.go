@@ -39,7 +39,7 @@ func TestFailedSnapshotLeavesNoHalf(t *testing.T) {
 		mem, fault := vfs.NewMem(), &oneFault{}
 		s := openMemory(t, Options{FS: errorfs.Wrap(mem, fault), IdleAfter: -1})
 		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), []byte("v"), NoExpiry) })
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Fatal(err)
 		}
 		materialise(t, s)

@@ -198,7 +198,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 		state := ""
 		lsn := all(s, 1, func(tx *Tx) { state = change(tx) })
 		states[lsn] = state
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Fatal(err)
 		}
 		c.acked.Store(lsn)

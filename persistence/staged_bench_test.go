@@ -53,7 +53,7 @@ func BenchmarkStagedPages(b *testing.B) {
 						tx.Commit()
 						tx.Unlock()
 						s.MakeRoom()
-						s.Throttle()
+						s.commits.Throttle()
 					}
 					if err := s.Materialise(context.Background()); err != nil {
 						b.Fatal(err)

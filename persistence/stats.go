@@ -83,8 +83,8 @@ const ShardCount = format.ShardCount
 // that were in use since the last call.
 func (s *Store) Stats() Stats {
 	st := s.Counters()
-	st.LSN, st.Synced, st.Trimmed = s.journal.Newest(), s.Synced(), s.trimmed.Load()
-	st.JournalBytes, st.PendingBytes, st.Memory = s.log.Bytes(), s.journal.Backlog(), s.Memory()
+	st.LSN, st.Synced, st.Trimmed = s.commits.Journal.Newest(), s.commits.Synced(), s.trimmed.Load()
+	st.JournalBytes, st.PendingBytes, st.Memory = s.commits.Length.Bytes(), s.commits.Journal.Backlog(), s.Memory()
 	st.JournalBound = s.writer.JournalBound()
 	s.tally.bring(s, &st)
 	return st

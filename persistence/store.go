@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence/catalog"
+	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/files"
@@ -18,6 +19,7 @@ import (
 	"github.com/vigildb/vigil/persistence/purge"
 	"github.com/vigildb/vigil/persistence/reserve"
 	"github.com/vigildb/vigil/persistence/sweep"
+	"github.com/vigildb/vigil/persistence/tasks"
 	"github.com/vigildb/vigil/persistence/writeback"
 )
 
@@ -30,7 +32,7 @@ type Store struct {
 
 	keyspace keyspace.Keyspace
 	remaking sync.Mutex // of who makes memory anew
-	journal  journal.Journal
+	commits  commits.Commits
 
 	catalog         *catalog.Catalog // guarded by the lock of shard keyspace.TextShard
 	replayAllowance allowance        // of Load
@@ -41,28 +43,23 @@ type Store struct {
 	samples   atomic.Int32
 	lfu       atomic.Bool
 	lrm       atomic.Bool // only changes count as uses
-	sync      atomic.Int32
 	txSeed    atomic.Uint64
-	seen      seen
 	stats     counters
 	tally     tally
 
-	loading progress
-	log     journal.Log
-	trimmed atomic.Uint64 // last record that was cut off the journal
-	durable journal.Durability
-	// committing is the task that writes the journal; nil until the data is loaded.
-	committing atomic.Pointer[task]
-	syncTime   meanTime
-	member     *member.Member // nil if the store is alone
-	tracker    atomic.Pointer[Tracker]
-	feed       feed.Feed
-	purger     purge.Purger
-	intake     atomic.Bool // one is under way
-	following  atomic.Bool // a master decides what expires
-	origin     origin
-	frozen     atomic.Bool // a copy is open
-	reserve    reserve.Reserve
+	loading   progress
+	log       journal.Log
+	trimmed   atomic.Uint64 // last record that was cut off the journal
+	durable   journal.Durability
+	member    *member.Member // nil if the store is alone
+	tracker   atomic.Pointer[Tracker]
+	feed      feed.Feed
+	purger    purge.Purger
+	intake    atomic.Bool // one is under way
+	following atomic.Bool // a master decides what expires
+	origin    origin
+	frozen    atomic.Bool // a copy is open
+	reserve   reserve.Reserve
 
 	writer   writeback.Writer
 	warmer   warming
@@ -72,7 +69,7 @@ type Store struct {
 	// Background goroutines end when ctx does; Close waits for them.
 	ctx    context.Context
 	cancel context.CancelFunc
-	work   sync.WaitGroup
+	tasks  tasks.Group
 	// passes ends before ctx: Close has better use for the time.
 	passes     context.Context
 	stopPasses context.CancelFunc
@@ -90,7 +87,7 @@ func (s *Store) extend() error {
 		return fmt.Errorf("the group has %d databases and cannot get %d: %w", len(s.files.Meta.Phys), s.opts.Databases, ErrMember)
 	}
 	s.files.Meta.Extend(s.opts.Databases)
-	s.files.Meta.Mapped = s.journal.Newest()
+	s.files.Meta.Mapped = s.commits.Journal.Newest()
 	for i := range s.keyspace.Shard {
 		more := make([]*keyspace.Table, len(s.files.Meta.Phys))
 		copy(more, s.keyspace.Shard[i].Tables)
@@ -112,14 +109,10 @@ func (s *Store) Databases() int { return len(s.files.Meta.Phys) }
 
 // SetSync changes when the journal is forced to the device, from the next
 // record on. Replies of a group wait for the commit under all policies.
-func (s *Store) SetSync(p SyncPolicy) {
-	p = s.member.SetPolicy(p)
-	s.sync.Store(int32(p))
-	if p == SyncAlways {
-		s.seen.raise(s.journal.Newest())
-	}
-	s.journal.SetEager(p == SyncAlways)
-}
+func (s *Store) SetSync(p SyncPolicy) { s.commits.SetPolicy(s.member.SetPolicy(p)) }
+
+// Commits are what was recorded, and how far it has got.
+func (s *Store) Commits() *commits.Commits { return &s.commits }
 
 // SetMaxMemory changes the bound on memory in bytes (0 is none, but for
 // [Options.DerivedMaxMemory]), what happens beyond it, and how many keys are

@@ -56,14 +56,14 @@ func (h sweepHost) PartsExpired(db int, o *keyspace.Object, n int, parts [][]byt
 
 // Sync implements sweep.Host.
 func (h sweepHost) Sync() uint64 {
-	lsn := h.s.journal.Newest()
-	h.s.requestSync(lsn)
+	lsn := h.s.commits.Journal.Newest()
+	h.s.commits.RequestSync(lsn)
 	return lsn
 }
 
 // Synced implements sweep.Host.
 func (h sweepHost) Synced(lsn uint64) (bool, error) {
-	if h.s.Synced() < lsn {
+	if h.s.commits.Synced() < lsn {
 		return false, nil
 	}
 	err := h.s.member.AwaitForce(lsn)

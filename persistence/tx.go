@@ -3,6 +3,7 @@ package persistence
 import (
 	"math"
 
+	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
@@ -68,14 +69,12 @@ type Tx struct {
 	arrives arrival
 	time    uint64 // upper bits of positions, see journal.Durability
 
-	always bool     // SyncAlways was in force at Lock
-	seen   uint64   // newest record of the keys read since Lock
-	met    []uint16 // classes of the keys read since the last record
+	reads commits.Reads
 }
 
 // NewTx returns a transaction that holds nothing.
 func (s *Store) NewTx() *Tx {
-	return &Tx{s: s, random: s.txSeed.Add(0x9e3779b97f4a7c15) | 1}
+	return &Tx{s: s, reads: s.commits.Reads(), random: s.txSeed.Add(0x9e3779b97f4a7c15) | 1}
 }
 
 // Lock locks the shards in set. now, unix time in ms, is the time for every
@@ -106,7 +105,7 @@ func (tx *Tx) take(set *Shards, patient bool) bool {
 // startAt prepares for reading and writing at a time.
 func (tx *Tx) startAt(now int64) {
 	tx.now = now
-	tx.meetNothing()
+	tx.reads.Begin()
 	tx.clock = tx.s.clockAt(now)
 	tx.keeps = tx.s.following.Load()
 	tx.err = tx.s.keyspace.Tear.Failure()
@@ -116,7 +115,7 @@ func (tx *Tx) startAt(now int64) {
 // enter notes how the member is of a group when the transaction begins.
 func (tx *Tx) enter() {
 	if m := tx.s.member; m != nil {
-		tx.follows, tx.time = m.Follows(), tx.s.durable.Time()
+		tx.follows, tx.time = m.Follows(), tx.s.commits.Durable.Time()
 		if err := m.Broken(); err != nil {
 			tx.err = err
 		}
@@ -206,7 +205,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 	lsn = tx.journal(flags)
 	tx.arrived(lsn)
 	if changed {
-		tx.noteChanged(lsn, flags&format.ChunkApart != 0)
+		tx.reads.Changed(lsn, flags&format.ChunkApart != 0)
 	}
 	if len(tx.flushed) > 0 {
 		tx.s.purger.Databases(tx.flushed, lsn)
@@ -219,6 +218,21 @@ func (tx *Tx) Commit() (lsn uint64) {
 	return lsn | tx.time
 }
 
+// Seen is the position of the newest record on which the keys that the transaction
+// has read since Lock may depend, its own records not counted. Under other
+// policies than SyncAlways, where no reply waits for it, it is 0.
+func (tx *Tx) Seen() uint64 {
+	lsn, ok := tx.reads.Newest()
+	if !ok {
+		return 0
+	}
+	return lsn | tx.time
+}
+
+// Large reports that the last record changed a large value, whose client is to wait if
+// that is done faster than the disk takes it: see [Store.Pace].
+func (tx *Tx) Large() bool { return tx.large }
+
 // locate returns the table of key and its slot: a live key, a tombstone, or -1
 // if there is nothing in memory or on disk. An expired key is deleted first,
 // and so is an edited value that became empty.
@@ -226,8 +240,8 @@ func (tx *Tx) locate(hash uint64, key []byte) (*keyspace.Table, int) {
 	if !tx.locked.Has(hash) {
 		panic("persistence: key used without the lock of its shard")
 	}
-	if tx.always {
-		tx.meet(hash)
+	if tx.reads.Always {
+		tx.reads.Key(hash)
 	}
 	t := tx.s.table(format.ShardOf(hash), tx.db)
 	i := t.Find(hash, key)

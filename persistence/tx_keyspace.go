@@ -13,7 +13,7 @@ import (
 // DBSize is the number of keys in database db, including expired keys that were
 // not used since.
 func (tx *Tx) DBSize(db int) int {
-	tx.meetAll()
+	tx.reads.All()
 	n := 0
 	for sh := range tx.s.keyspace.Shard {
 		n += tx.s.sizeOf(sh, db)
@@ -181,7 +181,7 @@ func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structu
 // scan is Scan for a visitor of all that is known of a key.
 func (tx *Tx) scan(cursor uint64, count int, visit func(e *walked)) (next uint64) {
 	const cursorShift = 64 - structures.CursorBits
-	tx.meetAll()
+	tx.reads.All()
 	tx.seal()
 	from := tx.s.keys.Cursors.Reveal(cursor) << cursorShift
 	left := max(1, count)
@@ -213,7 +213,7 @@ func (tx *Tx) scan(cursor uint64, count int, visit func(e *walked)) (next uint64
 // Keys visits every key of the selected database until visit returns false.
 // Expired keys are skipped.
 func (tx *Tx) Keys(visit func(key []byte) bool) {
-	tx.meetAll()
+	tx.reads.All()
 	tx.seal()
 	for sh := range tx.s.keyspace.Shard {
 		if tx.s.sizeOf(sh, tx.db) == 0 {
@@ -236,7 +236,7 @@ func (tx *Tx) Keys(visit func(key []byte) bool) {
 // is enough, from that hash on. It returns where to go on, 0 at the end of the shard. Expired
 // keys are skipped, and keys with the same hash are visited together.
 func (tx *Tx) ScanShard(from uint64, count int, visit func(key []byte)) (next uint64) {
-	tx.meetAll()
+	tx.reads.All()
 	tx.seal()
 	sh, last := format.ShardOf(from), uint64(0)
 	if tx.s.sizeOf(sh, tx.db) == 0 {

@@ -119,12 +119,12 @@ func formerStore(t *testing.T, fs *disktest.Disk) (check func(s *Store)) {
 	})
 	all(s, 1, func(tx *Tx) { tx.Flush(1) })
 	write("b")
-	last := s.Newest()
+	last := s.commits.Newest()
 	closeStore(t, s)
 	formerly(t, fs)
 	return func(s *Store) {
 		t.Helper()
-		if got := s.Newest(); got != last {
+		if got := s.commits.Newest(); got != last {
 			t.Errorf("record %d is the last, want %d", got, last)
 		}
 		all(s, 1, func(tx *Tx) {

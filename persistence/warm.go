@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/tasks"
 )
 
 // After Open the tables of what was materialised are empty; keys come in as they
@@ -22,12 +23,12 @@ const warmKeys = 256
 
 // warmTask makes the task that fills the tables once, a shard with each step. It
 // stops when that is done, or when memory is full.
-func (s *Store) warmTask() *task {
-	t := &task{name: "warm", wake: make(chan struct{}, 1)}
-	t.signal()
+func (s *Store) warmTask() *tasks.Work {
+	t := &tasks.Work{Name: "warm", Wake: make(chan struct{}, 1)}
+	t.Signal()
 	w := &s.warmer
 	w.task.Store(t)
-	t.step = func(bool) {
+	t.Step = func(bool) {
 		shard := int(w.shard.Load())
 		if shard >= format.ShardCount {
 			return
@@ -40,7 +41,7 @@ func (s *Store) warmTask() *task {
 			}
 		}
 		if w.shard.CompareAndSwap(int32(shard), int32(next)) && next < format.ShardCount {
-			t.signal()
+			t.Signal()
 		}
 	}
 	return t
@@ -49,14 +50,14 @@ func (s *Store) warmTask() *task {
 // warming is how far the tables are filled.
 type warming struct {
 	shard atomic.Int32 // the next one
-	task  atomic.Pointer[task]
+	task  atomic.Pointer[tasks.Work]
 }
 
 // restart has the tables filled again, which are empty.
 func (w *warming) restart() {
 	w.shard.Store(0)
 	if t := w.task.Load(); t != nil {
-		t.signal()
+		t.Signal()
 	}
 }
 

@@ -53,10 +53,11 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/expiry persistence/feed persistence/fence persistence/files persistence/format persistence/grouplog persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/prefetch persistence/purge persistence/reserve persistence/slab persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/wal persistence/writeback structures structures/text structures/types
+	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/commits persistence/expiry persistence/feed persistence/fence persistence/files persistence/format persistence/grouplog persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/prefetch persistence/purge persistence/reserve persistence/slab persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/tasks persistence/wal persistence/writeback structures structures/text structures/types
 	persistence/catalog:    persistence/format structures
 	persistence/check:      persistence/chunklog persistence/fence persistence/format persistence/grouplog persistence/journal persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/wal structures
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
+	persistence/commits:    persistence/fence persistence/files persistence/format persistence/journal persistence/lsm persistence/reserve persistence/tasks structures
 	persistence/expiry:     persistence/format
 	persistence/files:      persistence/check persistence/chunklog persistence/fence persistence/format persistence/journal persistence/log persistence/lsm persistence/reserve persistence/snapshot persistence/storelog persistence/tail persistence/wal structures
 	persistence/fence:
@@ -77,6 +78,7 @@ const rooms = `
 	persistence/sweep:      persistence/expiry persistence/format persistence/keyspace persistence/lsm persistence/writeback structures
 	persistence/feed:       persistence/format persistence/keyspace structures structures/text structures/types
 	persistence/tail:
+	persistence/tasks:
 	persistence/wal:        persistence/fence persistence/format structures
 	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
 	server/activation:

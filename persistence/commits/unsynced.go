@@ -1,4 +1,4 @@
-package persistence
+package commits
 
 import (
 	"fmt"
@@ -32,35 +32,34 @@ func (d *unsyncedKeys) excludes(hash, lsn uint64) bool {
 // findUnsynced gathers the unsynced keys after a failure under SyncAlways: they are
 // not needed under other policies.
 func (c *committer) findUnsynced() {
-	s := c.s
-	if SyncPolicy(s.sync.Load()) != SyncAlways {
+	if c.Policy() != journal.SyncAlways {
 		return
 	}
-	newest := s.Synced()
+	newest := c.Synced()
 	for _, chunks := range [][]journal.Chunk{c.kept, c.due} {
 		if n := len(chunks); n > 0 {
 			newest = max(newest, chunks[n-1].Last)
 		}
 	}
-	if d := s.seen.unsynced.Load(); d != nil && d.upTo == newest {
+	if d := c.Seen.unsynced.Load(); d != nil && d.upTo == newest {
 		return
 	}
 	d := &unsyncedKeys{upTo: newest, hashes: map[uint64]struct{}{}}
 	for _, chunks := range [][]journal.Chunk{c.kept, c.due} {
 		for i := range chunks {
-			if err := d.add(s, chunks[i].Records()); err != nil {
+			if err := d.add(c.Hash, chunks[i].Records()); err != nil {
 				// A bug, which must not end the process: the classes are correct too,
 				// only coarser.
-				s.report(LevelError, "unsynced keys", fmt.Errorf("chunk %d in memory: %w", chunks[i].Index, err))
+				c.Operator.Error("unsynced keys", fmt.Errorf("chunk %d in memory: %w", chunks[i].Index, err))
 				d.upTo = 0
 			}
 		}
 	}
-	s.seen.unsynced.Store(d)
+	c.Seen.unsynced.Store(d)
 }
 
 // add adds the keys of records.
-func (d *unsyncedKeys) add(s *Store, records []byte) error {
+func (d *unsyncedKeys) add(hash func(key []byte) uint64, records []byte) error {
 	for len(records) > 0 {
 		rec, rest, err := format.NextRecord(records)
 		if err != nil {
@@ -75,7 +74,7 @@ func (d *unsyncedKeys) add(s *Store, records []byte) error {
 			}
 			if op == format.OpKey {
 				args.Uint()
-				d.hashes[s.Hash(args.Bytes())] = struct{}{}
+				d.hashes[hash(args.Bytes())] = struct{}{}
 			}
 		}
 	}
