@@ -34,7 +34,8 @@
 // storelog those of a store, chunklog chunks in them, grouplog the log of a group, member a member of one, tail what
 // outlives the process. lsm is Pebble, fence is between it and the file system, and wal tells
 // what a crash cut short from damage, before Pebble reads it. files is the directory of a store with all of that, opened and
-// repaired; commits takes what is recorded to the device, and tells when it is there; tasks is background work in steps. expiry is the index of keys on
+// repaired; commits takes what is recorded to the device, and tells when it is there; tasks is background work in steps;
+// heads reads keys of the disk into tables. expiry is the index of keys on
 // disk that expire, intake fills databases beside the journal, writeback the passes and the pages of large values, reserve room on a full disk, catalog what a store keeps as texts, snapshot
 // the snapshots of a directory, and what they say of themselves. check reads a store that is not open.
 //

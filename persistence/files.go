@@ -1,14 +1,10 @@
 package persistence
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/files"
-	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/persistence/writeback"
@@ -76,21 +72,4 @@ func (s *Store) seal(b *pebble.Batch, lsn uint64) error {
 		return s.member.Rest(b)
 	}
 	return s.files.Seal(b, lsn)
-}
-
-// loadCounts reads how many keys each shard has on disk.
-func (s *Store) loadCounts() error {
-	it, err := s.files.Disk.DB.NewIter(&pebble.IterOptions{
-		LowerBound: format.AppendGroup(nil, format.PrefixCount), UpperBound: format.AppendGroupEnd(nil, format.PrefixCount)})
-	if err != nil {
-		return fmt.Errorf("read counts: %w", err)
-	}
-	for it.First(); it.Valid(); it.Next() {
-		phys, shard, n, err := format.DecodeCount(it.Key(), it.Value())
-		if err != nil {
-			return errors.Join(err, it.Close())
-		}
-		s.keyspace.Shard[shard].SetCount(phys, n)
-	}
-	return it.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/intake"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/member"
@@ -104,7 +105,7 @@ func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 	if some {
 		s.feed.Lose("databases were imported")
 		tx.remap()
-		s.warmer.restart()
+		s.warmer.Restart()
 	}
 }
 
@@ -164,7 +165,7 @@ func copyDatabase(in *intake.Intake, from *pebble.DB, db int, phys uint32, keep 
 	if err != nil {
 		return err
 	}
-	err = eachHead(from, nil, phys, func(hash uint64, key []byte, h *format.Head) error {
+	err = heads.Each(from, nil, phys, func(hash uint64, key []byte, h *format.Head) error {
 		if !keep(db, key, h.Kind, h.Expire) {
 			return nil
 		}
@@ -193,29 +194,6 @@ func copyPages(in *intake.Intake, it *pebble.Iterator, phys uint32, hash uint64,
 		}
 	}
 	return it.Error()
-}
-
-// eachHead visits the heads of a physical database, from a key on unless that is nil.
-func eachHead(db *pebble.DB, from []byte, phys uint32, visit func(hash uint64, key []byte, h *format.Head) error) error {
-	if from == nil {
-		from = format.AppendPhysBound(nil, format.PrefixHead, uint64(phys))
-	}
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: format.AppendPhysBound(nil, format.PrefixHead, uint64(phys)+1)})
-	if err != nil {
-		return err
-	}
-	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		var hash uint64
-		var key []byte
-		var h format.Head
-		if _, hash, key, err = format.SplitHeadKey(it.Key()); err == nil {
-			h, err = format.DecodeHead(it.Value())
-		}
-		if err == nil {
-			err = visit(hash, key, &h)
-		}
-	}
-	return errors.Join(err, it.Error(), it.Close())
 }
 
 const (
@@ -270,7 +248,7 @@ func (m *merger) read(phys uint32, from []byte) (next []byte, err error) {
 	clear(m.some)
 	m.some, m.bytes = m.some[:0], 0
 	err = m.in.View(func(db *pebble.DB) error {
-		return eachHead(db, from, phys, func(hash uint64, key []byte, h *format.Head) error {
+		return heads.Each(db, from, phys, func(hash uint64, key []byte, h *format.Head) error {
 			if len(m.some) == mergedKeys || m.bytes >= mergedBytes {
 				next = format.AppendHeadKey(nil, phys, hash, key)
 				return errEnough
@@ -296,7 +274,7 @@ func (m *merger) add(db *pebble.DB, phys uint32, hash uint64, key []byte, h *for
 		m.some = append(m.some, k)
 		return nil
 	}
-	v, err := m.tx.s.decode(h.Kind, h.Payload)
+	v, err := m.tx.s.heads.Decode(h.Kind, h.Payload)
 	if err == nil && h.Paged {
 		err = lsm.ReadPages(db, phys, hash, key, v, 0, nil)
 	}

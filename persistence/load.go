@@ -61,6 +61,7 @@ func (s *Store) survey() error {
 		return err
 	}
 	s.keys = format.DeriveKeys(s.files.Meta.Secret)
+	s.keyspace.Phys = s.files.Meta.Phys
 	s.trimmed.Store(s.files.Meta.Trimmed.LSN)
 	if err := s.openLog(); err != nil {
 		return err
@@ -76,7 +77,7 @@ func (s *Store) survey() error {
 
 // loadContents reads what must be known of what is on disk.
 func (s *Store) loadContents() error {
-	return errors.Join(s.loadCounts(), s.files.LoadMarks(), s.loadTexts())
+	return errors.Join(s.heads.LoadCounts(), s.files.LoadMarks(), s.loadTexts())
 }
 
 // Load replays the journal and starts the background work, once. After an error,

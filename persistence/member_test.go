@@ -224,7 +224,7 @@ func TestValuesWaitForTheCommit(t *testing.T) {
 	if value, _ := old.get("a"); value != "" {
 		t.Errorf("after the rollback a is %q", value)
 	}
-	if it := heads(t, old.s); it > 0 {
+	if it := headsOf(t, old.s); it > 0 {
 		t.Errorf("%d heads are on disk", it)
 	}
 	old.crash(100)
@@ -233,8 +233,8 @@ func TestValuesWaitForTheCommit(t *testing.T) {
 	}
 }
 
-// heads counts the heads on disk.
-func heads(t testing.TB, s *Store) (n int) {
+// headsOf counts the heads on disk.
+func headsOf(t testing.TB, s *Store) (n int) {
 	t.Helper()
 	it, err := s.files.Disk.DB.NewIter(nil)
 	if err != nil {
@@ -329,8 +329,8 @@ func TestFollowerChangesNothingByItself(t *testing.T) {
 		other.s.SetMaxMemory(1, PolicyAllKeysLRU, 5)
 		other.s.MakeRoom()
 		other.s.SetMaxMemory(0, PolicySpill, 5)
-		if got := other.s.commits.Journal.Newest(); got != before || heads(t, other.s) != 1 {
-			t.Errorf("record %d follows %d, %d heads are on disk", got, before, heads(t, other.s))
+		if got := other.s.commits.Journal.Newest(); got != before || headsOf(t, other.s) != 1 {
+			t.Errorf("record %d follows %d, %d heads are on disk", got, before, headsOf(t, other.s))
 		}
 		other.s.SetMaxMemory(1, PolicySpill, 5)
 		other.s.MakeRoom()

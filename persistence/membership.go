@@ -19,7 +19,7 @@ type memberHost struct{ s *Store }
 
 func (h memberHost) Live() member.Applier       { return h.s.newLive() }
 func (h memberHost) HoldStill() (end func())    { return h.s.holdStill() }
-func (h memberHost) Rewarm()                    { h.s.warmer.restart() }
+func (h memberHost) Rewarm()                    { h.s.warmer.Restart() }
 func (h memberHost) Meta() *format.Meta         { return &h.s.files.Meta }
 func (h memberHost) Trimmed(lsn uint64)         { h.s.trimmed.Store(lsn) }
 func (h memberHost) LogConfig() storelog.Config { return h.s.files.LogConfig() }
@@ -44,7 +44,7 @@ func (h memberHost) Remake() error {
 func (h memberHost) AnyKeys() bool {
 	for db := range h.s.files.Meta.Phys {
 		for sh := range h.s.keyspace.Shard {
-			if h.s.sizeOf(sh, db) > 0 {
+			if h.s.keyspace.Size(sh, db) > 0 {
 				return true
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/catalog"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/purge"
@@ -56,6 +57,13 @@ func (s *Store) initWriter() {
 		Expiries: &s.expiries, Now: s.opts.Now,
 		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
 	})
+	s.heads.Config = heads.Config{Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Values: &s.keys.Values}
+	s.warmer.WarmConfig = heads.WarmConfig{Heads: &s.heads, Touch: func() uint64 { return s.clockAt(s.opts.Now()) },
+		Warn: func(err error) { s.opts.Logf(LevelError, "%v", err) },
+		Stops: func() bool {
+			bound := s.bound.Load()
+			return s.passes.Err() != nil || bound > 0 && s.keyspace.Memory.Load() >= bound-bound/8
+		}}
 	s.purger.Config = purge.Config{Host: writerHost{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Clock: &s.expiries}
 	s.sweeper.Init(sweep.Config{
 		Host: sweepHost{s}, Operator: operatorLog{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Keys: &s.keys, Clock: &s.expiries,

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
@@ -53,15 +54,15 @@ func (w *replayer) readAll(lsn uint64) error {
 			return nil
 		}
 		if !w.hasRoom() {
-			return errStopped
+			return heads.ErrStopped
 		}
 		if h.LSN >= lsn {
 			w.know(key, h.LSN)
 		}
-		_, err = w.replay.s.admit(t, hash, key, &h, w.tx.fresh())
+		_, err = w.replay.s.heads.Admit(t, hash, key, &h, w.tx.fresh())
 		return err
 	})
-	if errors.Is(err, errStopped) {
+	if errors.Is(err, heads.ErrStopped) {
 		t.AssumeAll()
 		t.Sought = 0
 		return nil

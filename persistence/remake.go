@@ -45,7 +45,7 @@ func (s *Store) remakeAlone() error {
 		return err
 	}
 	s.catalog.Tell()
-	s.warmer.restart()
+	s.warmer.Restart()
 	return nil
 }
 

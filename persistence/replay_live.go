@@ -119,7 +119,7 @@ func (w *replayer) bringIn() error {
 	if w.t.Resident || w.t.Find(w.hash, w.key) >= 0 || planted == assumedKeys {
 		return nil
 	}
-	if _, err := w.replay.s.fault(w.t, w.hash, w.key, w.tx.fresh()); err != nil {
+	if _, _, err := w.replay.s.heads.Fault(w.t, w.hash, w.key, w.tx.fresh()); err != nil {
 		return fmt.Errorf("before a change of it: %w", err)
 	}
 	return nil

@@ -74,7 +74,7 @@ func (w *replayer) choose(phys uint32) {
 	}
 	w.phys, w.t = phys, nil
 	if db, ok := w.replay.db[phys]; ok {
-		w.t = w.replay.s.table(w.shard, db)
+		w.t = w.replay.s.keyspace.Table(w.shard, db)
 	}
 }
 
@@ -162,7 +162,7 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 			return w.replay.known[w.shard][knownKey(sec.phys, w.key)] >= sec.lsn, nil
 		}
 	}
-	lsn, i, err := w.replay.s.faultAt(w.t, sec.hash, w.key, w.tx.fresh())
+	lsn, i, err := w.replay.s.heads.Fault(w.t, sec.hash, w.key, w.tx.fresh())
 	if err != nil || i < 0 || lsn < sec.lsn {
 		return false, err
 	}
@@ -297,7 +297,7 @@ func (w *replayer) patch(i int, off uint64, b []byte) error {
 
 func (w *replayer) restore(i int, args *structures.Args) error {
 	kind, expire, head := structures.Kind(args.Uint()), args.Int(), args.Bytes()
-	v, err := w.replay.s.decode(kind, head)
+	v, err := w.replay.s.heads.Decode(kind, head)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 			abandon(t, s)
 			s = openMemory(t, o)
 			resize(s, func(z *writeback.Sizes) { z.Batch = 1 })
-			if n := s.stats.faults.Load(); n > c.most {
+			if n := s.heads.Faults.Load(); n > c.most {
 				t.Errorf("%s: %d keys were looked up, want at most %d", c.name, n, c.most)
 			}
 			all(s, 1, func(tx *Tx) {
@@ -55,7 +55,7 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 		c.change(s)
 		abandon(t, s)
 		s = openMemory(t, o)
-		if n := s.stats.faults.Load(); n > c.most {
+		if n := s.heads.Faults.Load(); n > c.most {
 			t.Errorf("%s behind a whole pass: %d keys were looked up, want at most %d", c.name, n, c.most)
 		}
 		closeStore(t, s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/storelog"
@@ -53,7 +54,7 @@ func (s *Store) Reload() error {
 	if err != nil {
 		return err
 	}
-	if err := s.warm(); err != nil && !errors.Is(err, errStopped) {
+	if err := s.warmer.All(); err != nil && !errors.Is(err, heads.ErrStopped) {
 		return err
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 // counters only grow.
 type counters struct {
-	faults, expired, expiredFields, evicted, spilled, leftBehind atomic.Int64
+	expired, expiredFields, evicted, spilled, leftBehind atomic.Int64
 }
 
 // Stats are numbers for INFO.
@@ -94,7 +94,7 @@ func (s *Store) Stats() Stats {
 func (s *Store) Counters() Stats {
 	c := &s.stats
 	return Stats{
-		Materialised: s.writer.Values.Load(), Faults: c.faults.Load(), PageReads: s.writer.PageReads.Load(),
+		Materialised: s.writer.Values.Load(), Faults: s.heads.Faults.Load(), PageReads: s.writer.PageReads.Load(),
 		Expired: c.expired.Load(), ExpiredFields: c.expiredFields.Load(),
 		ExpiryLooked: s.sweeper.Looked.Load(), ExpiryCapped: s.sweeper.Capped.Load(),
 		Evicted: c.evicted.Load(), Spilled: c.spilled.Load(), LeftBehind: c.leftBehind.Load(),

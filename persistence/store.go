@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/files"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/member"
@@ -62,7 +63,8 @@ type Store struct {
 	reserve   reserve.Reserve
 
 	writer   writeback.Writer
-	warmer   warming
+	heads    heads.Heads
+	warmer   heads.Warmer
 	sweeper  sweep.Sweeper
 	expiries expiry.Clock
 
@@ -87,6 +89,7 @@ func (s *Store) extend() error {
 		return fmt.Errorf("the group has %d databases and cannot get %d: %w", len(s.files.Meta.Phys), s.opts.Databases, ErrMember)
 	}
 	s.files.Meta.Extend(s.opts.Databases)
+	s.keyspace.Phys = s.files.Meta.Phys
 	s.files.Meta.Mapped = s.commits.Journal.Newest()
 	for i := range s.keyspace.Shard {
 		more := make([]*keyspace.Table, len(s.files.Meta.Phys))
@@ -132,9 +135,3 @@ func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
 // Memory is the number of bytes that keys and values take: the records of short
 // strings, the tables, and estimates for other values.
 func (s *Store) Memory() int64 { return s.keyspace.Memory.Load() }
-
-// table returns the table of a logical database, made on first use. The lock
-// of the shard is held.
-func (s *Store) table(shard, db int) *keyspace.Table {
-	return s.keyspace.Table(shard, db, s.files.Meta.Phys[db])
-}

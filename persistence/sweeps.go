@@ -11,9 +11,7 @@ import (
 // sweepHost is the store as what looks for expired keys sees it.
 type sweepHost struct{ s *Store }
 
-func (h sweepHost) Defers() bool                        { return h.s.keepsExpired() }
-func (h sweepHost) Databases() []uint32                 { return h.s.files.Meta.Phys }
-func (h sweepHost) Table(shard, db int) *keyspace.Table { return h.s.table(shard, db) }
+func (h sweepHost) Defers() bool { return h.s.keepsExpired() }
 
 // Journal implements sweep.Host.
 func (h sweepHost) Journal(rec []byte, o *keyspace.Object, changed []byte) uint64 {

@@ -243,7 +243,7 @@ func (tx *Tx) locate(hash uint64, key []byte) (*keyspace.Table, int) {
 	if tx.reads.Always {
 		tx.reads.Key(hash)
 	}
-	t := tx.s.table(format.ShardOf(hash), tx.db)
+	t := tx.s.keyspace.Table(format.ShardOf(hash), tx.db)
 	i := t.Find(hash, key)
 	if tx.err != nil {
 		return t, -1
@@ -253,7 +253,7 @@ func (tx *Tx) locate(hash uint64, key []byte) (*keyspace.Table, int) {
 			return t, -1
 		}
 		var err error
-		if i, err = tx.s.fault(t, hash, key, tx.fresh()); err != nil {
+		if _, i, err = tx.s.heads.Fault(t, hash, key, tx.fresh()); err != nil {
 			tx.fail(err)
 		}
 		if i < 0 {

@@ -26,11 +26,11 @@ func (tx *Tx) Kind(key []byte) structures.Kind {
 func (tx *Tx) Ready(step int, names ...[]byte) bool {
 	for i := 0; i < len(names) && tx.err == nil; i += step {
 		hash := tx.hash(names[i])
-		t := tx.s.table(format.ShardOf(hash), tx.db)
+		t := tx.s.keyspace.Table(format.ShardOf(hash), tx.db)
 		if t.Resident || t.Find(hash, names[i]) >= 0 {
 			continue
 		}
-		if _, err := tx.s.fault(t, hash, names[i], tx.fresh()); err != nil {
+		if _, _, err := tx.s.heads.Fault(t, hash, names[i], tx.fresh()); err != nil {
 			tx.fail(err)
 		}
 	}
@@ -342,7 +342,7 @@ func (s *Store) decodeDump(kind structures.Kind, payload []byte) (structures.Val
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	v, err := s.decode(kind, head)
+	v, err := s.heads.Decode(kind, head)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
@@ -16,17 +17,9 @@ func (tx *Tx) DBSize(db int) int {
 	tx.reads.All()
 	n := 0
 	for sh := range tx.s.keyspace.Shard {
-		n += tx.s.sizeOf(sh, db)
+		n += tx.s.keyspace.Size(sh, db)
 	}
 	return n
-}
-
-// sizeOf is the number of keys of a database in one shard, whose lock is held.
-func (s *Store) sizeOf(sh, db int) int {
-	if t := s.keyspace.Shard[sh].Tables[db]; t != nil {
-		return t.Size()
-	}
-	return int(s.keyspace.Shard[sh].Counts[s.files.Meta.Phys[db]])
 }
 
 // Flush removes all keys of a database. It costs the same for any number:
@@ -123,7 +116,7 @@ func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
 		}
 		nth, sh := draw(total), 0
 		for ; sh < format.ShardCount-1; sh++ {
-			n := tx.s.sizeOf(sh, tx.db)
+			n := tx.s.keyspace.Size(sh, tx.db)
 			if nth < n {
 				break
 			}
@@ -143,7 +136,7 @@ func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
 // randomIn draws a key of one shard: a live slot, or where the disk has more, the
 // one that follows a random hash.
 func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
-	t := tx.s.table(sh, tx.db)
+	t := tx.s.keyspace.Table(sh, tx.db)
 	if t.Resident {
 		for range 1000 {
 			if t.Used == 0 {
@@ -158,8 +151,8 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 	from := uint64(sh)<<56 | uint64(draw(1<<28))<<28
 	var key []byte
 	for range 2 {
-		tx.s.walk(t, from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *walked) bool {
-			key = slices.Clone(e.key)
+		tx.s.heads.Walk(t, from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *heads.Walked) bool {
+			key = slices.Clone(e.Key)
 			return false
 		})
 		if key != nil {
@@ -175,11 +168,11 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 // from the first call to the last is visited once: keys that share the bits of a
 // cursor go together. Expired keys are skipped.
 func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structures.Kind)) (next uint64) {
-	return tx.scan(cursor, count, func(e *walked) { visit(e.key, e.kind) })
+	return tx.scan(cursor, count, func(e *heads.Walked) { visit(e.Key, e.Kind) })
 }
 
 // scan is Scan for a visitor of all that is known of a key.
-func (tx *Tx) scan(cursor uint64, count int, visit func(e *walked)) (next uint64) {
+func (tx *Tx) scan(cursor uint64, count int, visit func(e *heads.Walked)) (next uint64) {
 	const cursorShift = 64 - structures.CursorBits
 	tx.reads.All()
 	tx.seal()
@@ -187,16 +180,16 @@ func (tx *Tx) scan(cursor uint64, count int, visit func(e *walked)) (next uint64
 	left := max(1, count)
 	for sh := format.ShardOf(from); sh < format.ShardCount; sh++ {
 		end := uint64(sh)<<56 | (1<<56 - 1)
-		if tx.s.sizeOf(sh, tx.db) > 0 {
+		if tx.s.keyspace.Size(sh, tx.db) > 0 {
 			last := uint64(0)
-			tx.s.walk(tx.s.table(sh, tx.db), from, end, tx.fail, func(e *walked) bool {
-				if left <= 0 && e.hash>>cursorShift != last {
-					next = e.hash >> cursorShift
+			tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, end, tx.fail, func(e *heads.Walked) bool {
+				if left <= 0 && e.Hash>>cursorShift != last {
+					next = e.Hash >> cursorShift
 					return false
 				}
-				last = e.hash >> cursorShift
+				last = e.Hash >> cursorShift
 				left--
-				if e.expire == 0 || e.expire > tx.now {
+				if e.Expire == 0 || e.Expire > tx.now {
 					visit(e)
 				}
 				return true
@@ -216,13 +209,13 @@ func (tx *Tx) Keys(visit func(key []byte) bool) {
 	tx.reads.All()
 	tx.seal()
 	for sh := range tx.s.keyspace.Shard {
-		if tx.s.sizeOf(sh, tx.db) == 0 {
+		if tx.s.keyspace.Size(sh, tx.db) == 0 {
 			continue
 		}
 		more := true
-		tx.s.walk(tx.s.table(sh, tx.db), uint64(sh)<<56, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *walked) bool {
-			if e.expire == 0 || e.expire > tx.now {
-				more = visit(e.key)
+		tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), uint64(sh)<<56, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *heads.Walked) bool {
+			if e.Expire == 0 || e.Expire > tx.now {
+				more = visit(e.Key)
 			}
 			return more
 		})
@@ -239,18 +232,18 @@ func (tx *Tx) ScanShard(from uint64, count int, visit func(key []byte)) (next ui
 	tx.reads.All()
 	tx.seal()
 	sh, last := format.ShardOf(from), uint64(0)
-	if tx.s.sizeOf(sh, tx.db) == 0 {
+	if tx.s.keyspace.Size(sh, tx.db) == 0 {
 		return 0
 	}
-	tx.s.walk(tx.s.table(sh, tx.db), from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *walked) bool {
-		if count <= 0 && e.hash != last {
-			next = e.hash
+	tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *heads.Walked) bool {
+		if count <= 0 && e.Hash != last {
+			next = e.Hash
 			return false
 		}
-		last = e.hash
+		last = e.Hash
 		count--
-		if e.expire == 0 || e.expire > tx.now {
-			visit(e.key)
+		if e.Expire == 0 || e.Expire > tx.now {
+			visit(e.Key)
 		}
 		return true
 	})

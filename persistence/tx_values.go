@@ -244,10 +244,5 @@ func (tx *Tx) replace(t *keyspace.Table, i int, hash uint64, key []byte, p Prepa
 	tx.note(key)
 }
 
-// decode makes a value from its encoding, without pages.
-func (s *Store) decode(kind structures.Kind, head []byte) (structures.Value, error) {
-	return format.DecodeValue(kind, head, &s.keys.Values)
-}
-
 // HashKeys are the keys for the hashes of this store.
 func (tx *Tx) HashKeys() *structures.HashKeys { return &tx.s.keys.Values }

@@ -53,7 +53,7 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/commits persistence/expiry persistence/feed persistence/fence persistence/files persistence/format persistence/grouplog persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/prefetch persistence/purge persistence/reserve persistence/slab persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/tasks persistence/wal persistence/writeback structures structures/text structures/types
+	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/commits persistence/expiry persistence/feed persistence/fence persistence/files persistence/format persistence/grouplog persistence/heads persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/prefetch persistence/purge persistence/reserve persistence/slab persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/tasks persistence/wal persistence/writeback structures structures/text structures/types
 	persistence/catalog:    persistence/format structures
 	persistence/check:      persistence/chunklog persistence/fence persistence/format persistence/grouplog persistence/journal persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/wal structures
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
@@ -63,6 +63,7 @@ const rooms = `
 	persistence/fence:
 	persistence/format:     persistence/journal structures structures/types structures/shapes
 	persistence/grouplog:   persistence/log persistence/storelog
+	persistence/heads:      persistence/format persistence/keyspace persistence/lsm persistence/tasks persistence/writeback structures structures/text
 	persistence/intake:     persistence/expiry persistence/fence persistence/format persistence/keyspace persistence/lsm persistence/writeback structures structures/text
 	persistence/journal:    persistence/tail structures structures/text
 	persistence/keyspace:   persistence/format persistence/prefetch persistence/slab structures structures/types

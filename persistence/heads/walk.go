@@ -1,4 +1,4 @@
-package persistence
+package heads
 
 import (
 	"bytes"
@@ -12,23 +12,23 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// walked is a key that a walk visits, valid during the call.
-type walked struct {
-	hash   uint64
-	key    []byte
-	kind   structures.Kind
-	expire int64
-	// blessed: it is not deleted to make room
-	blessed bool
+// Walked is a key that a walk visits, valid during the call.
+type Walked struct {
+	Hash   uint64
+	Key    []byte
+	Kind   structures.Kind
+	Expire int64
+	// Blessed: it is not deleted to make room
+	Blessed bool
 }
 
-// walk visits the live keys of a table with a hash in [from, to] in the order of
+// Walk visits the live keys of a table with a hash in [from, to] in the order of
 // their hashes, those in memory and those on disk only, until visit returns
 // false. visit must not change the table. The lock of the shard is held. An error
 // of the disk goes to fail and ends the walk.
-func (s *Store) walk(t *keyspace.Table, from, to uint64, fail func(error), visit func(e *walked) bool) {
+func (s *Heads) Walk(t *keyspace.Table, from, to uint64, fail func(error), visit func(e *Walked) bool) {
 	if t.Resident {
-		w := walked{}
+		w := Walked{}
 		for i := t.Seek(from); i < t.Places(); i++ {
 			if meta := t.Meta(i); meta != 0 && meta&keyspace.Tombstone == 0 {
 				if t.HashAt(i) > to || !visit(w.is(t, i)) {
@@ -44,26 +44,26 @@ func (s *Store) walk(t *keyspace.Table, from, to uint64, fail func(error), visit
 }
 
 // is makes w the key at slot i.
-func (w *walked) is(t *keyspace.Table, i int) *walked {
+func (w *Walked) is(t *keyspace.Table, i int) *Walked {
 	meta := t.Meta(i)
-	w.hash, w.key, w.kind, w.expire = t.HashAt(i), t.Key(meta), t.Kind(meta), t.Expire(meta)
-	w.blessed = t.Blessed(w.key)
+	w.Hash, w.Key, w.Kind, w.Expire = t.HashAt(i), t.Key(meta), t.Kind(meta), t.Expire(meta)
+	w.Blessed = t.Blessed(w.Key)
 	return w
 }
 
 // walkBoth merges the slots with the heads on disk. A key with a slot is what the
 // slot says; the disk adds those that have none.
-func (s *Store) walkBoth(t *keyspace.Table, from, to uint64, visit func(e *walked) bool) (err error) {
+func (s *Heads) walkBoth(t *keyspace.Table, from, to uint64, visit func(e *Walked) bool) (err error) {
 	o := &pebble.IterOptions{
 		LowerBound: format.AppendHeadBound(nil, t.Phys, from), UpperBound: format.AppendHeadEnd(nil, t.Phys, to)}
-	it, err := s.files.Disk.DB.NewIter(o)
+	it, err := s.Disk.DB.NewIter(o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	disk := it.First()
 	i := t.Seek(from)
-	var w walked
+	var w Walked
 	for {
 		for i < t.Places() && t.Meta(i) == 0 {
 			i++
@@ -93,11 +93,34 @@ func (s *Store) walkBoth(t *keyspace.Table, from, to uint64, visit func(e *walke
 			if err != nil {
 				return err
 			}
-			w = walked{hash: hash, key: bytes.Clone(key), kind: h.Kind, expire: h.Expire, blessed: h.Blessed}
+			w = Walked{Hash: hash, Key: bytes.Clone(key), Kind: h.Kind, Expire: h.Expire, Blessed: h.Blessed}
 			if !visit(&w) {
 				return nil
 			}
 			disk = it.Next()
 		}
 	}
+}
+
+// Each visits the heads of a physical database, from a key on unless that is nil.
+func Each(db *pebble.DB, from []byte, phys uint32, visit func(hash uint64, key []byte, h *format.Head) error) error {
+	if from == nil {
+		from = format.AppendPhysBound(nil, format.PrefixHead, uint64(phys))
+	}
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: format.AppendPhysBound(nil, format.PrefixHead, uint64(phys)+1)})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		var hash uint64
+		var key []byte
+		var h format.Head
+		if _, hash, key, err = format.SplitHeadKey(it.Key()); err == nil {
+			h, err = format.DecodeHead(it.Value())
+		}
+		if err == nil {
+			err = visit(hash, key, &h)
+		}
+	}
+	return errors.Join(err, it.Error(), it.Close())
 }
