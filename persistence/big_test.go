@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -195,7 +196,7 @@ func stepBig(t *testing.T, r *rand.Rand, tx *Tx, want map[string][]byte) {
 		if err := tx.PatchString([]byte(k), off, value); err != nil {
 			t.Fatal(err)
 		}
-		want[k] = patched(held, off, value)
+		want[k] = slots.Patched(held, off, value)
 	case 3:
 		if tx.Delete([]byte(k)) != there {
 			t.Fatalf("Delete %s: want %v", k, there)

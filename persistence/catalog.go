@@ -64,7 +64,7 @@ func (tx *Tx) Texts(kind TextKind) Texts { return Texts{tx, tx.s.catalog.Of(byte
 
 // changes prepares for a change. It returns false if there may be none.
 func (t Texts) changes() bool {
-	if t.tx.err != nil {
+	if t.tx.placer.Err != nil {
 		return false
 	}
 	t.tx.seal()

@@ -84,10 +84,10 @@ func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
 // locked. The keys that these databases had are gone then, as by Flush.
 func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 	s := tx.s
-	if tx.err == nil {
-		tx.err = errors.Join(in.Err(), in.Sound())
+	if tx.placer.Err == nil {
+		tx.placer.Err = errors.Join(in.Err(), in.Sound())
 	}
-	if tx.err != nil {
+	if tx.placer.Err != nil {
 		return
 	}
 	tx.seal()

@@ -56,7 +56,7 @@ func (tx *Tx) Arrived(offset int64, db int) { tx.arrives = arrival{said: true, o
 
 // SetReplicated says whose data this is from the next Commit on.
 func (tx *Tx) SetReplicated(r Replicated) {
-	if tx.err != nil {
+	if tx.placer.Err != nil {
 		return
 	}
 	tx.arrives, tx.changed = arrival{said: true, whole: &r}, true

@@ -58,7 +58,7 @@ func (s *Store) initWriter() {
 		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
 	})
 	s.heads.Config = heads.Config{Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Values: &s.keys.Values}
-	s.warmer.WarmConfig = heads.WarmConfig{Heads: &s.heads, Touch: func() uint64 { return s.clockAt(s.opts.Now()) },
+	s.warmer.WarmConfig = heads.WarmConfig{Heads: &s.heads, Touch: func() uint64 { return s.uses.ClockAt(s.opts.Now()) },
 		Warn: func(err error) { s.opts.Logf(LevelError, "%v", err) },
 		Stops: func() bool {
 			bound := s.bound.Load()

@@ -59,7 +59,7 @@ func (w *replayer) readAll(lsn uint64) error {
 		if h.LSN >= lsn {
 			w.know(key, h.LSN)
 		}
-		_, err = w.replay.s.heads.Admit(t, hash, key, &h, w.tx.fresh())
+		_, err = w.replay.s.heads.Admit(t, hash, key, &h, w.tx.placer.Fresh())
 		return err
 	})
 	if errors.Is(err, heads.ErrStopped) {

@@ -38,7 +38,7 @@ func (r *replay) Skip(index uint64) { r.last.Index = index }
 // entry applies a chunk.
 func (r *replay) entry(c *windowChunk) error {
 	s, w := r.s, r.workers[0]
-	w.tx.clock = s.clockAt(s.opts.Now())
+	w.tx.placer.Clock = s.uses.ClockAt(s.opts.Now())
 	var set Shards
 	apart := c.Apart()
 	w.forget() // the entry before, which an operation that is apart would have applied again
@@ -119,7 +119,7 @@ func (w *replayer) bringIn() error {
 	if w.t.Resident || w.t.Find(w.hash, w.key) >= 0 || planted == assumedKeys {
 		return nil
 	}
-	if _, _, err := w.replay.s.heads.Fault(w.t, w.hash, w.key, w.tx.fresh()); err != nil {
+	if _, _, err := w.replay.s.heads.Fault(w.t, w.hash, w.key, w.tx.placer.Fresh()); err != nil {
 		return fmt.Errorf("before a change of it: %w", err)
 	}
 	return nil

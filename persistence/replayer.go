@@ -35,7 +35,7 @@ type replayer struct {
 
 func (r *replay) worker() *replayer {
 	tx := r.s.NewTx()
-	tx.clock = r.s.clockAt(r.s.opts.Now())
+	tx.placer.Clock = r.s.uses.ClockAt(r.s.opts.Now())
 	return &replayer{replay: r, tx: tx, limit: maxPatched}
 }
 
@@ -121,7 +121,7 @@ func (w *replayer) section(sec *section) error {
 	if done, err := w.preload(sec); err != nil || done {
 		return err
 	}
-	defer w.tx.compact()
+	defer w.tx.placer.Compact()
 	for rest := sec.ops(); len(rest) > 0; {
 		var op byte
 		var err error
@@ -162,7 +162,7 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 			return w.replay.known[w.shard][knownKey(sec.phys, w.key)] >= sec.lsn, nil
 		}
 	}
-	lsn, i, err := w.replay.s.heads.Fault(w.t, sec.hash, w.key, w.tx.fresh())
+	lsn, i, err := w.replay.s.heads.Fault(w.t, sec.hash, w.key, w.tx.placer.Fresh())
 	if err != nil || i < 0 || lsn < sec.lsn {
 		return false, err
 	}
@@ -205,9 +205,9 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 			return err
 		}
 		if w.own && len(value) > writeback.LargeBytes {
-			tx.setLong(t, i, w.hash, w.key, slices.Clip(value), expire) // else it would be in memory twice
+			tx.placer.SetLong(t, i, w.hash, w.key, slices.Clip(value), expire) // else it would be in memory twice
 		} else {
-			tx.setString(t, i, w.hash, w.key, value, expire)
+			tx.placer.SetString(t, i, w.hash, w.key, value, expire)
 		}
 		if i < 0 {
 			w.assume()
@@ -266,17 +266,17 @@ func (w *replayer) change(i int, live bool, op byte, args *structures.Args) erro
 	if !live {
 		return nil
 	}
-	o := w.tx.object(w.t, i, w.hash)
+	o := w.tx.placer.Object(w.t, i, w.hash)
 	if o == nil {
 		return nil
 	}
 	o.Changed = true
-	if err := errors.Join(o.Value.Apply(op, args), w.tx.err); err != nil {
+	if err := errors.Join(o.Value.Apply(op, args), w.tx.placer.Err); err != nil {
 		return err
 	}
 	w.t.Resized(o)
 	w.tx.s.writer.Enlarge(w.t, o, w.hash)
-	w.tx.loosen(w.t, o, w.hash, w.t.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
+	w.tx.placer.Loosen(w.t, o, w.hash, w.t.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
 	w.t.SetMeta(i, w.t.Meta(i)|keyspace.Dirty)
 	return nil
 }
@@ -291,7 +291,7 @@ func (w *replayer) patch(i int, off uint64, b []byte) error {
 	if i >= 0 && w.t.Meta(i)&keyspace.Tombstone == 0 && w.t.Kind(w.t.Meta(i)) != structures.KindString {
 		return nil
 	}
-	w.tx.patchString(w.t, i, w.hash, w.key, int(off), b)
+	w.tx.placer.PatchString(w.t, i, w.hash, w.key, int(off), b)
 	return nil
 }
 
@@ -311,7 +311,7 @@ func (w *replayer) restore(i int, args *structures.Args) error {
 		return err
 	}
 	o := &keyspace.Object{Key: append([]byte(nil), w.key...), Value: v, Expire: expire, Whole: true}
-	at := w.tx.place(w.t, i, w.hash, o)
+	at := w.tx.placer.Place(w.t, i, w.hash, o)
 	w.tx.s.writer.Enlarge(w.t, o, w.hash)
 	w.t.SetMeta(at, w.t.Meta(at)|keyspace.Dirty)
 	if i < 0 {

@@ -55,3 +55,6 @@ func (l operatorLog) Debug(kind string, err error)      { l.s.report(LevelDebug,
 func (l operatorLog) Warnf(format string, args ...any)  { l.s.opts.Logf(LevelWarn, format, args...) }
 func (l operatorLog) Warn(kind string, err error)       { l.s.report(LevelWarn, kind, err) }
 func (l operatorLog) Error(kind string, err error)      { l.s.report(LevelError, kind, err) }
+
+// unreadable is told of a failure to read the disk for a command.
+func (l operatorLog) unreadable(err error) { l.Errorf("read: %v", err) }

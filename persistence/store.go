@@ -19,6 +19,7 @@ import (
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/purge"
 	"github.com/vigildb/vigil/persistence/reserve"
+	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/persistence/sweep"
 	"github.com/vigildb/vigil/persistence/tasks"
 	"github.com/vigildb/vigil/persistence/writeback"
@@ -42,8 +43,7 @@ type Store struct {
 	bound     atomic.Int64 // what keys and values may take as far as the store decides; 0: no bound
 	policy    atomic.Int32
 	samples   atomic.Int32
-	lfu       atomic.Bool
-	lrm       atomic.Bool // only changes count as uses
+	uses      slots.Uses
 	txSeed    atomic.Uint64
 	stats     counters
 	tally     tally
@@ -128,8 +128,8 @@ func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
 	s.maxMemory.Store(bytes)
 	s.policy.Store(int32(p))
 	s.samples.Store(int32(max(1, samples)))
-	s.lfu.Store(p.lfu())
-	s.lrm.Store(p.lrm())
+	s.uses.LFU.Store(p.lfu())
+	s.uses.LRM.Store(p.lrm())
 }
 
 // Memory is the number of bytes that keys and values take: the records of short

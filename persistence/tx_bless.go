@@ -39,7 +39,7 @@ func (tx *Tx) stayBlessed(t *keyspace.Table, key []byte) {
 
 // follow makes a key that has got the value of a blessed one blessed, too.
 func (tx *Tx) follow(db int, key []byte, blessed bool) {
-	if !blessed || tx.err != nil {
+	if !blessed || tx.placer.Err != nil {
 		return
 	}
 	from := tx.db

@@ -44,7 +44,7 @@ func (tx *Tx) FlushAll() {
 
 // flush gives db a new physical database unless it has never held anything.
 func (tx *Tx) flush(db int) bool {
-	if tx.err != nil {
+	if tx.placer.Err != nil {
 		return false
 	}
 	tx.seal()
@@ -78,12 +78,12 @@ func (tx *Tx) seal() {
 		tx.close(e)
 	}
 	tx.open = tx.open[:0]
-	tx.compact()
+	tx.placer.Compact()
 }
 
 // Swap exchanges the contents of two databases.
 func (tx *Tx) Swap(a, b int) {
-	if a == b || tx.err != nil {
+	if a == b || tx.placer.Err != nil {
 		return
 	}
 	tx.seal()
@@ -151,7 +151,7 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 	from := uint64(sh)<<56 | uint64(draw(1<<28))<<28
 	var key []byte
 	for range 2 {
-		tx.s.heads.Walk(t, from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *heads.Walked) bool {
+		tx.s.heads.Walk(t, from, uint64(sh)<<56|(1<<56-1), tx.placer.Fail, func(e *heads.Walked) bool {
 			key = slices.Clone(e.Key)
 			return false
 		})
@@ -182,7 +182,7 @@ func (tx *Tx) scan(cursor uint64, count int, visit func(e *heads.Walked)) (next 
 		end := uint64(sh)<<56 | (1<<56 - 1)
 		if tx.s.keyspace.Size(sh, tx.db) > 0 {
 			last := uint64(0)
-			tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, end, tx.fail, func(e *heads.Walked) bool {
+			tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, end, tx.placer.Fail, func(e *heads.Walked) bool {
 				if left <= 0 && e.Hash>>cursorShift != last {
 					next = e.Hash >> cursorShift
 					return false
@@ -213,7 +213,7 @@ func (tx *Tx) Keys(visit func(key []byte) bool) {
 			continue
 		}
 		more := true
-		tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), uint64(sh)<<56, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *heads.Walked) bool {
+		tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), uint64(sh)<<56, uint64(sh)<<56|(1<<56-1), tx.placer.Fail, func(e *heads.Walked) bool {
 			if e.Expire == 0 || e.Expire > tx.now {
 				more = visit(e.Key)
 			}
@@ -235,7 +235,7 @@ func (tx *Tx) ScanShard(from uint64, count int, visit func(key []byte)) (next ui
 	if tx.s.keyspace.Size(sh, tx.db) == 0 {
 		return 0
 	}
-	tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *heads.Walked) bool {
+	tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, uint64(sh)<<56|(1<<56-1), tx.placer.Fail, func(e *heads.Walked) bool {
 		if count <= 0 && e.Hash != last {
 			next = e.Hash
 			return false
