@@ -28,7 +28,7 @@ func (s *Store) Close() error {
 	s.closing.Store(true)
 	s.stopPasses()
 	s.member.Resign()
-	loaded := s.loading.done.Load()
+	loaded := s.replay.Served()
 	if loaded {
 		s.tidy()
 	}

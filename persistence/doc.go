@@ -35,7 +35,8 @@
 // outlives the process. lsm is Pebble, fence is between it and the file system, and wal tells
 // what a crash cut short from damage, before Pebble reads it. files is the directory of a store with all of that, opened and
 // repaired; commits takes what is recorded to the device, and tells when it is there; tasks is background work in steps;
-// heads reads keys of the disk into tables; slots is what a transaction and a replay do alike to the slots of these. expiry is the index of keys on
+// heads reads keys of the disk into tables; slots is what a transaction and a replay do alike to the slots of these, and replay applies
+// the journal to them. expiry is the index of keys on
 // disk that expire, intake fills databases beside the journal, writeback the passes and the pages of large values, reserve room on a full disk, catalog what a store keeps as texts, snapshot
 // the snapshots of a directory, and what they say of themselves. check reads a store that is not open.
 //

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
-	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -33,7 +32,7 @@ func Open(o Options) (*Store, error) {
 // and SetSync.
 func Start(o Options) (*Store, error) {
 	o = o.withDefaults()
-	s := &Store{opts: o, replayAllowance: newAllowance(o.bound())}
+	s := &Store{opts: o}
 	s.keyspace.Init(&s.keys.Values, o.RecentBytes)
 	s.feed.Keys = &s.keys.Values
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -43,6 +42,7 @@ func Start(o Options) (*Store, error) {
 		Elapsed: o.Elapsed, Hash: s.Hash, LockAll: s.keyspace.LockAll, Done: s.ctx.Done()})
 	s.join()
 	s.initWriter()
+	s.initReplay()
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)
@@ -86,7 +86,7 @@ func (s *Store) Load(ctx context.Context) error {
 	if err := s.load(ctx); err != nil {
 		return fmt.Errorf("open store %s: %w", s.opts.Dir, wal.Named(err))
 	}
-	s.loading.done.Store(true)
+	s.replay.Serve()
 	s.startTasks()
 	return nil
 }
@@ -95,7 +95,7 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.writer.Settle(); err != nil {
 		return err
 	}
-	at, err := s.replay(ctx)
+	at, err := s.replay.Journal(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,25 +119,5 @@ func (s *Store) load(ctx context.Context) error {
 	return s.files.Disk.Fence().Adopt(s.commits.Fatal)
 }
 
-// progress is how far Load has got. Records are counted, as the bytes of what is
-// still to come are not known; bytes are what the journal takes on disk.
-type progress struct {
-	total               atomic.Int64  // bytes
-	first, current, end atomic.Uint64 // records
-	done                atomic.Bool
-}
-
-// Progress returns how many bytes of the journal Load has replayed, and how many
-// there are.
-func (s *Store) Progress() (loaded, total int64) {
-	p := &s.loading
-	total = p.total.Load()
-	first := p.first.Load()
-	part, whole := p.current.Load()-first, p.end.Load()-first
-	if part >= whole {
-		return total, total
-	}
-	hi, lo := bits.Mul64(uint64(total), part)
-	quotient, _ := bits.Div64(hi, lo, whole)
-	return int64(quotient), total
-}
+// Progress returns how far Load has got.
+func (s *Store) Progress() *replay.Progress { return &s.replay.Progress }

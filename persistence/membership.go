@@ -17,7 +17,7 @@ func (s *Store) Member() *member.Member { return s.member }
 // memberHost is the store as its member sees it.
 type memberHost struct{ s *Store }
 
-func (h memberHost) Live() member.Applier       { return h.s.newLive() }
+func (h memberHost) Live() member.Applier       { return h.s.replay.Live() }
 func (h memberHost) HoldStill() (end func())    { return h.s.holdStill() }
 func (h memberHost) Rewarm()                    { h.s.warmer.Restart() }
 func (h memberHost) Meta() *format.Meta         { return &h.s.files.Meta }

@@ -9,6 +9,5 @@ const (
 	noMutant       mutant = iota
 	overcutJournal        // the journal is trimmed beyond what is written
 
-	assumedKeys   // a follower assumes that the disk has the keys of its records
 	unkeptRecords // records that are not on the device are acknowledged without a copy
 )

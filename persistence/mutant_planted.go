@@ -6,6 +6,7 @@ import (
 	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/persistence/replay"
 )
 
 var planted = noMutant
@@ -17,7 +18,7 @@ var Mutants = map[string]mutant{"skipped sync": noMutant, "swapped chunks": noMu
 
 // MemberMutants are bugs of members of a group that Plant knows, some of them in their logs.
 var MemberMutants = map[string]mutant{"hasty values": noMutant, "hasty commit": noMutant, "kept tail": noMutant,
-	"reused positions": noMutant, "forgotten rest": noMutant, "assumed keys": assumedKeys,
+	"reused positions": noMutant, "forgotten rest": noMutant, "assumed keys": noMutant,
 	"hasty log": noMutant, "unflushed entries": noMutant}
 
 // TakeoverMutants are bugs of members that are given the state of another one, which Plant knows.
@@ -29,4 +30,5 @@ func Plant(name string) {
 	commits.Plant(name)
 	grouplog.Plant(name)
 	member.Plant(name)
+	replay.Plant(name)
 }

@@ -38,7 +38,7 @@ func (h writerHost) Contained(shard int) uint64 {
 func (h writerHost) AwaitSync(lsn uint64) error                  { return h.s.commits.AwaitSync(lsn) }
 func (h writerHost) Seal(b *pebble.Batch, lsn uint64) error      { return h.s.seal(b, lsn) }
 func (h writerHost) Written(v structures.Value) structures.Value { return h.s.written(v) }
-func (h writerHost) Unforced() bool                              { return !h.s.loading.done.Load() }
+func (h writerHost) Unforced() bool                              { return !h.s.replay.Served() }
 func (h writerHost) Trimmed() uint64                             { return h.s.trimmed.Load() }
 func (h writerHost) Space() (free, total uint64)                 { return h.s.reserve.Space() }
 

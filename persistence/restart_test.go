@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -28,7 +29,7 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 	}{
 		{"set", func(s *Store) { setKeys(s, 0, keys, []byte("w")) }, 0},
 		{"set in part", func(s *Store) { setKeys(s, 0, keys/100, []byte("w")) }, 0},
-		{"given an expiry", func(s *Store) { setExpiries(s, keys) }, keys/readAllShare + format.ShardCount},
+		{"given an expiry", func(s *Store) { setExpiries(s, keys) }, keys/replay.ReadAllShare + format.ShardCount},
 	} {
 		fs := vfs.NewMem()
 		o := Options{FS: fs, IdleAfter: -1}

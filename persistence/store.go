@@ -18,6 +18,7 @@ import (
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/purge"
+	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/reserve"
 	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/persistence/sweep"
@@ -36,8 +37,7 @@ type Store struct {
 	remaking sync.Mutex // of who makes memory anew
 	commits  commits.Commits
 
-	catalog         *catalog.Catalog // guarded by the lock of shard keyspace.TextShard
-	replayAllowance allowance        // of Load
+	catalog *catalog.Catalog // guarded by the lock of shard keyspace.TextShard
 
 	maxMemory atomic.Int64
 	bound     atomic.Int64 // what keys and values may take as far as the store decides; 0: no bound
@@ -48,7 +48,6 @@ type Store struct {
 	stats     counters
 	tally     tally
 
-	loading   progress
 	log       journal.Log
 	trimmed   atomic.Uint64 // last record that was cut off the journal
 	durable   journal.Durability
@@ -64,6 +63,7 @@ type Store struct {
 
 	writer   writeback.Writer
 	heads    heads.Heads
+	replay   replay.Replayer
 	warmer   heads.Warmer
 	sweeper  sweep.Sweeper
 	expiries expiry.Clock

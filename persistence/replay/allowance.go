@@ -1,4 +1,4 @@
-package persistence
+package replay
 
 import (
 	"context"
@@ -29,70 +29,70 @@ const (
 	roomGrain = 32
 )
 
-// allowance is what a replay knows of the bound.
-type allowance struct {
-	bound  int64 // bytes from which on shards leave memory; 0 is none
+// Allowance is what a replay knows of the bound.
+type Allowance struct {
+	Bound  int64 // bytes from which on shards leave memory; 0 is none
 	grain  int64
-	window int  // bytes of the journal that are replayed at a time
+	Window int  // bytes of the journal that are replayed at a time
 	ahead  bool // a window is read while another one is applied
 	used   bool // something has left memory
 	amid   bool // a record is applied in part
 }
 
-// newAllowance returns the room for a replay under a bound on memory, 0 if there is none. An
+// NewAllowance returns the room for a replay under a bound on memory, 0 if there is none. An
 // eighth is left free, for what comes in at once when the server serves.
-func newAllowance(bound int64) allowance {
+func NewAllowance(bound int64) Allowance {
 	if bound == 0 {
-		return allowance{window: windowBytes, ahead: true}
+		return Allowance{Window: windowBytes, ahead: true}
 	}
 	bound = max(bound, writeback.Floor)
 	window := int(min(max(bound/roomWindows, leastWindowBytes), windowBytes))
-	return allowance{bound: bound - bound/8, grain: bound / roomGrain, window: window, ahead: window == windowBytes}
+	return Allowance{Bound: bound - bound/8, grain: bound / roomGrain, Window: window, ahead: window == windowBytes}
 }
 
 // grown is by how much the shard at hand grew since it was accounted for.
-func (w *replayer) grown() int64 {
-	sh := &w.replay.s.keyspace.Shard[w.shard]
+func (w *worker) grown() int64 {
+	sh := &w.replay.Keyspace.Shard[w.shard]
 	return sh.Unreported()
 }
 
 // full reports that memory is beyond the bound by what was applied to the shard at hand.
-func (w *replayer) full() bool {
+func (w *worker) full() bool {
 	r := w.replay
-	if r.allowance.bound == 0 || r.allowance.amid {
+	if r.allowance.Bound == 0 || r.allowance.amid {
 		return false
 	}
 	grown := w.grown()
-	return grown > r.allowance.grain && r.s.keyspace.Memory.Load()+grown > r.allowance.bound
+	return grown > r.allowance.grain && r.Keyspace.Memory.Load()+grown > r.allowance.Bound
 }
 
 // hasRoom reports that memory has room for values that no record asks for.
-func (w *replayer) hasRoom() bool {
-	bound := w.replay.s.bound.Load()
-	return bound == 0 || w.replay.s.keyspace.Memory.Load()+w.grown() < bound-bound/8
+func (w *worker) hasRoom() bool {
+	bound := w.replay.Bound()
+	return bound == 0 || w.replay.Keyspace.Memory.Load()+w.grown() < bound-bound/8
 }
 
 // makeRoom writes what is dirty in the shard at hand and has all of it leave memory. The
 // shard contains the records up to lsn, whole ones.
-func (w *replayer) makeRoom(lsn uint64) error {
-	s, sh := w.replay.s, &w.replay.s.keyspace.Shard[w.shard]
-	s.writer.Lock()
-	defer s.writer.Unlock()
+func (w *worker) makeRoom(lsn uint64) error {
+	r, sh := w.replay, &w.replay.Keyspace.Shard[w.shard]
+	r.Writer.Lock()
+	defer r.Writer.Unlock()
 	w.replay.allowance.used = true
-	s.commits.Durable.Advance(w.replay.last.LSN) // the journal that is replayed was written before
+	r.Commits.Durable.Advance(w.replay.last.LSN) // the journal that is replayed was written before
 	if err := w.reconcileTables(); err != nil {
 		return err
 	}
 	sh.Contains = lsn
-	err := s.writer.WriteShard(context.Background(), w.shard)
+	err := r.Writer.WriteShard(context.Background(), w.shard)
 	if err == nil {
-		err = s.writer.Commit() // at once: what is under way would be taken for missing by reconcileTables
+		err = r.Writer.Commit() // at once: what is under way would be taken for missing by reconcileTables
 	}
 	if err != nil {
 		return fmt.Errorf("make room: %w", err)
 	}
 	sh.Mu.Lock()
-	defer s.keyspace.UnlockShard(sh)
+	defer r.Keyspace.UnlockShard(sh)
 	sh.Contains = 0
 	for _, keep := range []pages{pagesOnly, wholeValues} {
 		for _, t := range sh.Tables {
@@ -100,7 +100,7 @@ func (w *replayer) makeRoom(lsn uint64) error {
 				w.evictClean(t, keep)
 			}
 		}
-		if s.keyspace.Memory.Load()+w.grown() <= w.replay.allowance.bound {
+		if r.Keyspace.Memory.Load()+w.grown() <= w.replay.allowance.Bound {
 			break
 		}
 	}
@@ -118,7 +118,7 @@ const (
 )
 
 // evictClean removes from a table what the disk has.
-func (w *replayer) evictClean(t *keyspace.Table, of pages) {
+func (w *worker) evictClean(t *keyspace.Table, of pages) {
 	known := w.replay.known[w.shard]
 	for i := 0; i < t.Places() && t.Used > 0; {
 		meta := t.Meta(i)

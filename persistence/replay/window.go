@@ -1,4 +1,4 @@
-package persistence
+package replay
 
 import (
 	"context"
@@ -122,7 +122,7 @@ func (w *window) keep(c *windowChunk) {
 }
 
 // sort adds the sections of a chunk to those of their shards.
-func (w *replayer) sort(c *windowChunk) error {
+func (w *worker) sort(c *windowChunk) error {
 	records, err := c.Open()
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (w *replayer) sort(c *windowChunk) error {
 		if rest, err := w.record(rec, lsn); err != nil {
 			return err
 		} else if len(rest) > 0 {
-			return fmt.Errorf("record %d has an operation about no key, which chunk %d does not tell: %w", lsn, c.Index, ErrCorrupt)
+			return fmt.Errorf("record %d has an operation about no key, which chunk %d does not tell: %w", lsn, c.Index, format.ErrCorrupt)
 		}
 	}
 	c.last = lsn - 1
@@ -148,8 +148,8 @@ func (w *replayer) sort(c *windowChunk) error {
 
 // record adds the sections of a record to those of their shards. rest begins with
 // the first operation that is about no key.
-func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
-	s := w.replay.s
+func (w *worker) record(rec []byte, lsn uint64) (rest []byte, err error) {
+	r := w.replay
 	sec := section{lsn: lsn}
 	for begin, some := rec, false; ; {
 		var op byte
@@ -164,7 +164,7 @@ func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 		}
 		if some {
 			sh := format.ShardOf(sec.hash)
-			if lsn > s.files.Marks[sh] {
+			if lsn > r.Files.Marks[sh] {
 				sec.b = begin[:len(begin)-len(rest)]
 				sec.sole = len(sec.b)-int(sec.size) >= w.sole
 				w.sorted[sh] = append(w.sorted[sh], sec)
@@ -184,7 +184,7 @@ func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 		if err := w.args.Done(); err != nil {
 			return nil, fmt.Errorf("record %d: %w", lsn, err)
 		}
-		sec.hash, sec.phys, sec.size, some = s.Hash(key), uint32(phys), uint32(len(key)), true
+		sec.hash, sec.phys, sec.size, some = r.Hash(key), uint32(phys), uint32(len(key)), true
 		begin = rest[len(rest)-len(rec)-len(key):]
 	}
 }

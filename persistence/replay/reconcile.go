@@ -1,4 +1,4 @@
-package persistence
+package replay
 
 import (
 	"bytes"
@@ -20,15 +20,15 @@ import (
 // One after the other costs a fiftieth of what as many look-ups here and there do.
 
 const (
-	// readAllShare is the share of a table's keys on disk from which on all are
+	// ReadAllShare is the share of a table's keys on disk from which on all are
 	// read rather than some looked up.
-	readAllShare = 16
+	ReadAllShare = 16
 	// seekShare is the same for look-ups in order, which are cheaper.
 	seekShare = 8
 )
 
 // assume records that the disk may have the current key, which has a slot now.
-func (w *replayer) assume() {
+func (w *worker) assume() {
 	t := w.t
 	if t.Resident || w.replay.live {
 		return
@@ -41,7 +41,7 @@ func (w *replayer) assume() {
 
 // readAll makes the table at hand resident, or stops when memory is full. lsn is the
 // record at hand: of values that contain it, or later ones, it is noted.
-func (w *replayer) readAll(lsn uint64) error {
+func (w *worker) readAll(lsn uint64) error {
 	t := w.t
 	t.ClearOnDisk()
 	err := w.heads(t, func(hash uint64, key, value []byte) error {
@@ -59,7 +59,7 @@ func (w *replayer) readAll(lsn uint64) error {
 		if h.LSN >= lsn {
 			w.know(key, h.LSN)
 		}
-		_, err = w.replay.s.heads.Admit(t, hash, key, &h, w.tx.placer.Fresh())
+		_, err = w.replay.Heads.Admit(t, hash, key, &h, w.Fresh())
 		return err
 	})
 	if errors.Is(err, heads.ErrStopped) {
@@ -77,8 +77,8 @@ func (w *replayer) readAll(lsn uint64) error {
 
 // heads visits the heads of a table on disk, in order. key and value are valid
 // during the call.
-func (w *replayer) heads(t *keyspace.Table, visit func(hash uint64, key, value []byte) error) error {
-	it, err := w.replay.s.files.Disk.DB.NewIter(tableBounds(t.Phys, w.shard))
+func (w *worker) heads(t *keyspace.Table, visit func(hash uint64, key, value []byte) error) error {
+	it, err := w.replay.Files.Disk.DB.NewIter(tableBounds(t.Phys, w.shard))
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func tableBounds(phys uint32, shard int) *pebble.IterOptions {
 }
 
 // reconcile puts the assumptions about the keys of a shard right.
-func (w *replayer) reconcile(ctx context.Context, sh int) error {
+func (w *worker) reconcile(ctx context.Context, sh int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (w *replayer) reconcile(ctx context.Context, sh int) error {
 }
 
 // reconcileTables is reconcile for the shard at hand.
-func (w *replayer) reconcileTables() error {
-	for _, t := range w.replay.s.keyspace.Shard[w.shard].Tables {
+func (w *worker) reconcileTables() error {
+	for _, t := range w.replay.Keyspace.Shard[w.shard].Tables {
 		if t == nil {
 			continue
 		}
@@ -137,7 +137,7 @@ func (w *replayer) reconcileTables() error {
 }
 
 // compare confirms slots by reading all heads of the table.
-func (w *replayer) compare(t *keyspace.Table) error {
+func (w *worker) compare(t *keyspace.Table) error {
 	t.ClearOnDisk()
 	return w.heads(t, func(hash uint64, key, value []byte) error {
 		if i := t.Find(hash, key); i >= 0 {
@@ -148,9 +148,9 @@ func (w *replayer) compare(t *keyspace.Table) error {
 }
 
 // lookUp confirms dirty slots one by one.
-func (w *replayer) lookUp(t *keyspace.Table) error {
+func (w *worker) lookUp(t *keyspace.Table) error {
 	t.ClearOnDisk()
-	it, err := w.replay.s.files.Disk.DB.NewIter(tableBounds(t.Phys, w.shard))
+	it, err := w.replay.Files.Disk.DB.NewIter(tableBounds(t.Phys, w.shard))
 	if err != nil {
 		return err
 	}

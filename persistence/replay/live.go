@@ -1,45 +1,47 @@
-package persistence
+package replay
 
 import (
 	"fmt"
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
-// A follower applies entries with a replayer, as Load does, but while others read, and
+// A follower applies entries with a worker, as Load does, but while others read, and
 // the writeback writes. Three things differ. All shards of an entry are locked together,
 // and its records are numbered before they are unlocked: else a value would be written
 // that says that it contains a record less than it does. A key that is not in memory is
 // read from the disk first: what Load assumes of it, and puts right at the end, would be
 // wrong for as long as the member serves. And databases that are flushed go from the disk.
 
-// newLive makes a replay that goes on where memory ends.
-func (s *Store) newLive() *replay {
-	r := &replay{s: s, live: true, last: journal.Position{LSN: s.commits.Journal.Newest(), Index: s.member.Applied()}}
-	r.workers = []*replayer{r.worker()}
-	r.workers[0].upcoming = make([]upcomingKey, mostPrefetched)
-	var all Shards
-	all.AddAll()
-	s.keyspace.Lock(&all, true)
+// Live is a replay that applies entries.
+type Live struct{ *replay }
+
+// Live makes one that goes on where memory ends.
+func (p *Replayer) Live() Live {
+	r := &replay{Replayer: p, live: true, last: journal.Position{LSN: p.Commits.Journal.Newest(), Index: p.Group.Applied()}}
+	r.workers = []*worker{r.worker()}
+	r.workers[0].upcoming = make([]fetched, mostPrefetched)
+	unlock := p.Keyspace.LockAll()
 	r.index()
-	s.keyspace.Unlock(&all)
-	return r
+	unlock()
+	return Live{r}
 }
 
 // Apply implements member.Applier.
-func (r *replay) Apply(index uint64, chunk []byte) error {
+func (r Live) Apply(index uint64, chunk []byte) error {
 	return r.entry(&windowChunk{Chunk: format.Chunk{Index: index, Bytes: chunk}})
 }
 
 // Skip implements member.Applier.
-func (r *replay) Skip(index uint64) { r.last.Index = index }
+func (r Live) Skip(index uint64) { r.last.Index = index }
 
 // entry applies a chunk.
 func (r *replay) entry(c *windowChunk) error {
-	s, w := r.s, r.workers[0]
-	w.tx.placer.Clock = s.uses.ClockAt(s.opts.Now())
-	var set Shards
+	w := r.workers[0]
+	w.Clock = r.Uses.ClockAt(r.Now())
+	var set keyspace.Shards
 	apart := c.Apart()
 	w.forget() // the entry before, which an operation that is apart would have applied again
 	if apart {
@@ -54,22 +56,22 @@ func (r *replay) entry(c *windowChunk) error {
 			}
 		}
 	}
-	s.keyspace.Lock(&set, true)
-	defer s.keyspace.Unlock(&set)
+	r.Keyspace.Lock(&set, true)
+	defer r.Keyspace.Unlock(&set)
 	if err := r.entryLocked(w, c, apart); err != nil {
 		return err
 	}
-	s.commits.Durable.Advance(r.last.LSN)
-	s.commits.Journal.Resume(r.last)
+	r.Commits.Durable.Advance(r.last.LSN)
+	r.Commits.Journal.Resume(r.last)
 	return nil
 }
 
-func (r *replay) entryLocked(w *replayer, c *windowChunk, apart bool) error {
+func (r *replay) entryLocked(w *worker, c *windowChunk, apart bool) error {
 	if apart {
 		if err := r.apart(&window{chunks: []windowChunk{*c}}); err != nil {
 			return err
 		}
-		r.s.catalog.TellNews()
+		r.Catalog().TellNews()
 		return nil
 	}
 	if err := r.advance(c); err != nil {
@@ -92,9 +94,15 @@ func (r *replay) entryLocked(w *replayer, c *windowChunk, apart bool) error {
 // of more could replace what has come for the first.
 const mostPrefetched = 512
 
+// fetched is a key whose memory was asked for.
+type fetched struct {
+	hash  uint64
+	table *keyspace.Table
+}
+
 // prefetch asks for the memory of the keys that were sorted, as apply does for those of one
 // shard, of which an entry has few: for the slots of all, then for what these refer to.
-func (w *replayer) prefetch() {
+func (w *worker) prefetch() {
 	n := 0
 	for sh := range w.sorted {
 		w.enter(sh)
@@ -104,7 +112,7 @@ func (w *replayer) prefetch() {
 			}
 			hash := w.sorted[sh][i].hash
 			w.t.PrefetchSlot(hash)
-			w.upcoming[n] = upcomingKey{hash: hash, table: w.t}
+			w.upcoming[n] = fetched{hash, w.t}
 			n++
 		}
 	}
@@ -115,11 +123,11 @@ func (w *replayer) prefetch() {
 }
 
 // bringIn reads the key at hand from the disk, if it is there and not in memory.
-func (w *replayer) bringIn() error {
+func (w *worker) bringIn() error {
 	if w.t.Resident || w.t.Find(w.hash, w.key) >= 0 || planted == assumedKeys {
 		return nil
 	}
-	if _, _, err := w.replay.s.heads.Fault(w.t, w.hash, w.key, w.tx.placer.Fresh()); err != nil {
+	if _, _, err := w.replay.Heads.Fault(w.t, w.hash, w.key, w.Fresh()); err != nil {
 		return fmt.Errorf("before a change of it: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package persistence
+package replay
 
 import (
 	"encoding/binary"
@@ -10,17 +10,18 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/prefetch"
+	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 )
 
-// replayer is one goroutine's part of a replay.
-type replayer struct {
-	replay   *replay
-	tx       *Tx // for its ways to store without recording
+// worker is one goroutine's part of a replay.
+type worker struct {
+	replay *replay
+	slots.Placer
 	sorted   [format.ShardCount][]section
-	limit    uint64        // length that a patched string may get
-	upcoming []upcomingKey // room for prefetch
+	limit    uint64    // length that a patched string may get
+	upcoming []fetched // room for prefetch
 	origin   replayedOrigin
 	sole     int             // bytes from which on a section is nearly all of the chunk that is sorted
 	args     structures.Args // of the operation at hand; here, so that none is allocated
@@ -33,14 +34,14 @@ type replayer struct {
 	key   []byte
 }
 
-func (r *replay) worker() *replayer {
-	tx := r.s.NewTx()
-	tx.placer.Clock = r.s.uses.ClockAt(r.s.opts.Now())
-	return &replayer{replay: r, tx: tx, limit: maxPatched}
+func (r *replay) worker() *worker {
+	w := &worker{replay: r, Placer: slots.New(r.Keyspace, r.Writer, r.Uses, r.Unreadable, r.Seed()), limit: maxPatched}
+	w.Clock = r.Uses.ClockAt(r.Now())
+	return w
 }
 
 // forget drops what was sorted, and refers to chunks.
-func (w *replayer) forget() {
+func (w *worker) forget() {
 	for sh := range w.sorted {
 		clear(w.sorted[sh])
 		w.sorted[sh] = w.sorted[sh][:0]
@@ -48,15 +49,15 @@ func (w *replayer) forget() {
 }
 
 // enter turns to a shard.
-func (w *replayer) enter(sh int) { w.shard, w.phys, w.t = sh, noPhys, nil }
+func (w *worker) enter(sh int) { w.shard, w.phys, w.t = sh, noPhys, nil }
 
 // expect tells the tables of the shard at hand what size they may have at the end, where there is room for that.
-func (w *replayer) expect() {
+func (w *worker) expect() {
 	r := w.replay
-	if r.live || r.allowance.bound > 0 && r.s.keyspace.Memory.Load() >= r.allowance.bound/keyspace.MostExpected {
+	if r.live || r.allowance.Bound > 0 && r.Keyspace.Memory.Load() >= r.allowance.Bound/keyspace.MostExpected {
 		return
 	}
-	for _, t := range r.s.keyspace.Shard[w.shard].Tables {
+	for _, t := range r.Keyspace.Shard[w.shard].Tables {
 		if t != nil {
 			t.Expect(r.part)
 		}
@@ -68,13 +69,13 @@ const noPhys = 1<<32 - 1
 
 // choose makes the table of a physical database the one at hand, nil if the
 // database was flushed since: then the mapping has it already.
-func (w *replayer) choose(phys uint32) {
+func (w *worker) choose(phys uint32) {
 	if phys == w.phys && phys != noPhys {
 		return
 	}
 	w.phys, w.t = phys, nil
 	if db, ok := w.replay.db[phys]; ok {
-		w.t = w.replay.s.keyspace.Table(w.shard, db)
+		w.t = w.replay.Keyspace.Table(w.shard, db)
 	}
 }
 
@@ -83,7 +84,7 @@ func (w *replayer) choose(phys uint32) {
 const fetchAhead = 32
 
 // apply applies sections of the shard that was entered.
-func (w *replayer) apply(list []section) error {
+func (w *worker) apply(list []section) error {
 	for len(list) > 0 {
 		n := min(len(list), fetchAhead)
 		for i := range list[:n] {
@@ -113,7 +114,7 @@ func (w *replayer) apply(list []section) error {
 
 // section applies what a record did to a key, unless the disk's value of it
 // contains that.
-func (w *replayer) section(sec *section) error {
+func (w *worker) section(sec *section) error {
 	if w.choose(sec.phys); w.t == nil {
 		return nil
 	}
@@ -121,7 +122,7 @@ func (w *replayer) section(sec *section) error {
 	if done, err := w.preload(sec); err != nil || done {
 		return err
 	}
-	defer w.tx.placer.Compact()
+	defer w.Compact()
 	for rest := sec.ops(); len(rest) > 0; {
 		var op byte
 		var err error
@@ -138,7 +139,7 @@ func (w *replayer) section(sec *section) error {
 // preload brings in the value that a section changes, if it has not come yet and
 // the section does not replace it, and reports whether the disk's value contains
 // this record.
-func (w *replayer) preload(sec *section) (done bool, err error) {
+func (w *worker) preload(sec *section) (done bool, err error) {
 	if w.replay.live {
 		return false, w.bringIn()
 	}
@@ -154,7 +155,7 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 	if anew {
 		return false, nil
 	}
-	if w.t.Sought++; w.t.Sought > int(w.t.Disk)/readAllShare && w.hasRoom() {
+	if w.t.Sought++; w.t.Sought > int(w.t.Disk)/ReadAllShare && w.hasRoom() {
 		if err := w.readAll(sec.lsn); err != nil {
 			return false, err
 		}
@@ -162,7 +163,7 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 			return w.replay.known[w.shard][knownKey(sec.phys, w.key)] >= sec.lsn, nil
 		}
 	}
-	lsn, i, err := w.replay.s.heads.Fault(w.t, sec.hash, w.key, w.tx.placer.Fresh())
+	lsn, i, err := w.replay.Heads.Fault(w.t, sec.hash, w.key, w.Fresh())
 	if err != nil || i < 0 || lsn < sec.lsn {
 		return false, err
 	}
@@ -178,7 +179,7 @@ func replaces(op byte) bool {
 
 // know notes that the disk's value of a key, which is in memory now, contains
 // records up to lsn.
-func (w *replayer) know(key []byte, lsn uint64) {
+func (w *worker) know(key []byte, lsn uint64) {
 	known := &w.replay.known[w.shard]
 	if *known == nil {
 		*known = map[string]uint64{}
@@ -191,8 +192,8 @@ func knownKey(phys uint32, key []byte) string {
 }
 
 // operate does one operation to the key at hand.
-func (w *replayer) operate(op byte, args *structures.Args) error {
-	t, tx := w.t, w.tx
+func (w *worker) operate(op byte, args *structures.Args) error {
+	t := w.t
 	i := t.Find(w.hash, w.key)
 	live := i >= 0 && t.Meta(i)&keyspace.Tombstone == 0
 	switch op {
@@ -205,9 +206,9 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 			return err
 		}
 		if w.own && len(value) > writeback.LargeBytes {
-			tx.placer.SetLong(t, i, w.hash, w.key, slices.Clip(value), expire) // else it would be in memory twice
+			w.SetLong(t, i, w.hash, w.key, slices.Clip(value), expire) // else it would be in memory twice
 		} else {
-			tx.placer.SetString(t, i, w.hash, w.key, value, expire)
+			w.SetString(t, i, w.hash, w.key, value, expire)
 		}
 		if i < 0 {
 			w.assume()
@@ -247,7 +248,7 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 }
 
 // erase deletes the key at slot i. One that is not in memory may be on disk.
-func (w *replayer) erase(i int, live bool) {
+func (w *worker) erase(i int, live bool) {
 	switch {
 	case live:
 		w.t.Erase(i)
@@ -259,24 +260,24 @@ func (w *replayer) erase(i int, live bool) {
 
 // change applies an operation of a type. Where the value is missing or of
 // another type, its deletion is further on in the journal.
-func (w *replayer) change(i int, live bool, op byte, args *structures.Args) error {
+func (w *worker) change(i int, live bool, op byte, args *structures.Args) error {
 	if op < structures.FirstOp {
 		return fmt.Errorf("operation %d, perhaps of a newer version of vigil: %w", op, structures.ErrUnknownChange)
 	}
 	if !live {
 		return nil
 	}
-	o := w.tx.placer.Object(w.t, i, w.hash)
+	o := w.Object(w.t, i, w.hash)
 	if o == nil {
 		return nil
 	}
 	o.Changed = true
-	if err := errors.Join(o.Value.Apply(op, args), w.tx.placer.Err); err != nil {
+	if err := errors.Join(o.Value.Apply(op, args), w.Err); err != nil {
 		return err
 	}
 	w.t.Resized(o)
-	w.tx.s.writer.Enlarge(w.t, o, w.hash)
-	w.tx.placer.Loosen(w.t, o, w.hash, w.t.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
+	w.replay.Writer.Enlarge(w.t, o, w.hash)
+	w.Loosen(w.t, o, w.hash, w.t.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
 	w.t.SetMeta(i, w.t.Meta(i)|keyspace.Dirty)
 	return nil
 }
@@ -284,20 +285,20 @@ func (w *replayer) change(i int, live bool, op byte, args *structures.Args) erro
 // maxPatched bounds what a damaged record can make us allocate.
 const maxPatched = 1 << 32
 
-func (w *replayer) patch(i int, off uint64, b []byte) error {
+func (w *worker) patch(i int, off uint64, b []byte) error {
 	if off > w.limit || off+uint64(len(b)) > w.limit {
-		return fmt.Errorf("patch at %d: %w", off, ErrCorrupt)
+		return fmt.Errorf("patch at %d: %w", off, format.ErrCorrupt)
 	}
 	if i >= 0 && w.t.Meta(i)&keyspace.Tombstone == 0 && w.t.Kind(w.t.Meta(i)) != structures.KindString {
 		return nil
 	}
-	w.tx.placer.PatchString(w.t, i, w.hash, w.key, int(off), b)
+	w.PatchString(w.t, i, w.hash, w.key, int(off), b)
 	return nil
 }
 
-func (w *replayer) restore(i int, args *structures.Args) error {
+func (w *worker) restore(i int, args *structures.Args) error {
 	kind, expire, head := structures.Kind(args.Uint()), args.Int(), args.Bytes()
-	v, err := w.replay.s.heads.Decode(kind, head)
+	v, err := w.replay.Heads.Decode(kind, head)
 	if err != nil {
 		return err
 	}
@@ -311,8 +312,8 @@ func (w *replayer) restore(i int, args *structures.Args) error {
 		return err
 	}
 	o := &keyspace.Object{Key: append([]byte(nil), w.key...), Value: v, Expire: expire, Whole: true}
-	at := w.tx.placer.Place(w.t, i, w.hash, o)
-	w.tx.s.writer.Enlarge(w.t, o, w.hash)
+	at := w.Place(w.t, i, w.hash, o)
+	w.replay.Writer.Enlarge(w.t, o, w.hash)
 	w.t.SetMeta(at, w.t.Meta(at)|keyspace.Dirty)
 	if i < 0 {
 		w.assume()

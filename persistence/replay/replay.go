@@ -1,11 +1,10 @@
-package persistence
+package replay
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -18,7 +17,7 @@ import (
 // Replay applies the journal to what the object store has. It goes through the
 // journal in windows. Of each, several goroutines first sort out what the records
 // did to which key (window.go), by shard; then each shard is taken by one of them,
-// which applies that in order (replayer.go).
+// which applies that in order (worker.go).
 //
 // The earlier state of a key is rarely needed: most keys are first set or deleted,
 // and everything behind is in the journal too. Whether the disk has such a key
@@ -26,60 +25,26 @@ import (
 // order of the disk (reconcile.go). A record is passed over where the heads are
 // known to contain it, by the marks of the writeback (package writeback).
 type replay struct {
-	s         *Store
+	*Replayer
 	db        map[uint32]int // logical by physical database
-	workers   []*replayer
+	workers   []*worker
 	next      atomic.Int32     // shard to be taken
 	last      journal.Position // end of what was replayed
 	part      float64          // of the journal that was applied
 	live      bool             // the store serves meanwhile: see replay_live.go
-	allowance allowance
+	allowance Allowance
 
 	// known has for keys read from disk which records their heads contain, if
 	// those are still to come. Each is for the goroutine that has the shard.
 	known [format.ShardCount]map[string]uint64
 }
 
-func (s *Store) newReplay() *replay {
-	r := &replay{s: s, last: s.files.Meta.Trimmed, allowance: s.replayAllowance}
-	if s.loading.done.Load() {
-		r.allowance = newAllowance(0) // a member rolls back, with everything locked
-	}
-	r.index()
-	for range max(1, runtime.GOMAXPROCS(0)) {
-		r.workers = append(r.workers, r.worker())
-	}
-	return r
-}
-
 // index looks up which logical database a physical one is.
 func (r *replay) index() {
-	r.db = make(map[uint32]int, len(r.s.files.Meta.Phys))
-	for db, phys := range r.s.files.Meta.Phys {
+	r.db = make(map[uint32]int, len(r.Files.Meta.Phys))
+	for db, phys := range r.Files.Meta.Phys {
 		r.db[phys] = db
 	}
-}
-
-// replay reads the journal and returns its end.
-func (s *Store) replay(ctx context.Context) (journal.Position, error) {
-	r := s.newReplay()
-	err := r.journal(ctx)
-	if err == nil {
-		err = errors.Join(s.files.CheckMarks(r.last.LSN), s.member.Replayed(r.last))
-	}
-	if err == nil {
-		err = r.eachShard(func(w *replayer, sh int) error { return w.reconcile(ctx, sh) })
-	}
-	if err == nil {
-		r.settleOrigin()
-	}
-	if err == nil && r.allowance.used {
-		err = s.files.Disk.SyncLog() // from now on what memory lacks has to be on the device
-	}
-	if err != nil {
-		return r.last, fmt.Errorf("replay journal: %w", err)
-	}
-	return r.last, nil
 }
 
 // journal replays all windows.
@@ -87,7 +52,7 @@ func (r *replay) journal(ctx context.Context) error {
 	if err := r.survey(); err != nil {
 		return err
 	}
-	chunks, err := r.s.chunksFrom(r.last.Index + 1)
+	chunks, err := r.chunksFrom(r.last.Index + 1)
 	if err != nil {
 		return err
 	}
@@ -95,9 +60,9 @@ func (r *replay) journal(ctx context.Context) error {
 	defer cancel()
 	// One window is read while the other is replayed.
 	free, full := make(chan *window, 2), make(chan *window)
-	free <- &window{most: r.allowance.window}
+	free <- &window{most: r.allowance.Window}
 	if r.allowance.ahead {
-		free <- &window{most: r.allowance.window}
+		free <- &window{most: r.allowance.Window}
 	}
 	read := make(chan error, 1) // how the reading ended
 	go func() {
@@ -121,13 +86,13 @@ func (r *replay) journal(ctx context.Context) error {
 
 // survey determines how much there is to replay.
 func (r *replay) survey() (err error) {
-	s, p := r.s, &r.s.loading
-	first, last, bytes := s.files.Meta.Trimmed.LSN, s.files.LastChunk.LSN, int64(0)
-	if m := s.member; m != nil {
+	p := &r.Progress
+	first, last, bytes := r.Files.Meta.Trimmed.LSN, r.Files.LastChunk.LSN, int64(0)
+	if m := r.Group; m != nil {
 		last, err = m.Log().LastRecord(m.Applied())
 		_, bytes = m.Log().Size()
 	} else {
-		_, bytes = s.files.Log.Size()
+		_, bytes = r.Files.Log.Size()
 	}
 	p.first.Store(first)
 	p.current.Store(first)
@@ -141,7 +106,7 @@ func (r *replay) window(w *window) error {
 	if w.apart {
 		return r.apart(w)
 	}
-	err := r.together(func(i int, worker *replayer) error {
+	err := r.together(func(i int, worker *worker) error {
 		n := len(w.chunks)
 		for c := n * i / len(r.workers); c < n*(i+1)/len(r.workers); c++ {
 			if err := worker.sort(&w.chunks[c]); err != nil {
@@ -165,14 +130,14 @@ func (r *replay) advance(c *windowChunk) error {
 		return err
 	}
 	r.last = journal.Position{LSN: c.last, Index: c.Index}
-	r.s.commits.Length.Add(c.last, int64(len(c.Bytes)), c.Segment)
-	r.s.loading.current.Store(c.last)
+	r.Commits.Length.Add(c.last, int64(len(c.Bytes)), c.Segment)
+	r.Progress.current.Store(c.last)
 	return nil
 }
 
 // apply does what the workers have sorted, and forgets it.
 func (r *replay) apply() error {
-	err := r.eachShard(func(w *replayer, sh int) error {
+	err := r.eachShard(func(w *worker, sh int) error {
 		w.enter(sh)
 		w.expect()
 		for _, from := range r.workers {
@@ -180,7 +145,7 @@ func (r *replay) apply() error {
 				return err
 			}
 		}
-		if b := r.allowance.bound; b == 0 || r.allowance.amid || r.s.keyspace.Memory.Load()+w.grown() <= b {
+		if b := r.allowance.Bound; b == 0 || r.allowance.amid || r.Keyspace.Memory.Load()+w.grown() <= b {
 			return nil
 		}
 		return w.makeRoom(r.last.LSN)
@@ -188,7 +153,7 @@ func (r *replay) apply() error {
 	for _, worker := range r.workers {
 		worker.forget()
 	}
-	if p := &r.s.loading; p.end.Load() > p.first.Load() {
+	if p := &r.Progress; p.end.Load() > p.first.Load() {
 		r.part = float64(r.last.LSN-p.first.Load()) / float64(p.end.Load()-p.first.Load())
 	}
 	return err
@@ -219,7 +184,7 @@ func (r *replay) apart(w *window) error {
 }
 
 // recordApart sorts a record that may have such operations.
-func (r *replay) recordApart(w *replayer, rec []byte, lsn uint64) error {
+func (r *replay) recordApart(w *worker, rec []byte, lsn uint64) error {
 	for {
 		rest, err := w.record(rec, lsn)
 		if err != nil || len(rest) == 0 {
@@ -234,7 +199,7 @@ func (r *replay) recordApart(w *replayer, rec []byte, lsn uint64) error {
 		case op == format.OpMapping:
 			err = r.remap(&args, lsn)
 		default:
-			err = r.s.catalog.Replay(op, &args, r.live)
+			err = r.Catalog().Replay(op, &args, r.live)
 		}
 		if err != nil {
 			return fmt.Errorf("record %d: operation %d: %w", lsn, op, err)
@@ -244,7 +209,7 @@ func (r *replay) recordApart(w *replayer, rec []byte, lsn uint64) error {
 }
 
 // together runs f for each worker at the same time.
-func (r *replay) together(f func(i int, w *replayer) error) error {
+func (r *replay) together(f func(i int, w *worker) error) error {
 	errs := make([]error, len(r.workers))
 	var all sync.WaitGroup
 	for i, w := range r.workers {
@@ -256,13 +221,13 @@ func (r *replay) together(f func(i int, w *replayer) error) error {
 
 // eachShard runs f once for each shard, several at the same time, and brings the
 // account of memory up to date.
-func (r *replay) eachShard(f func(w *replayer, sh int) error) error {
+func (r *replay) eachShard(f func(w *worker, sh int) error) error {
 	r.next.Store(0)
-	return r.together(func(_ int, w *replayer) error {
+	return r.together(func(_ int, w *worker) error {
 		for sh := int(r.next.Add(1)) - 1; sh < format.ShardCount; sh = int(r.next.Add(1)) - 1 {
 			err := f(w, sh)
-			shard := &r.s.keyspace.Shard[sh]
-			r.s.keyspace.Report(shard)
+			shard := &r.Keyspace.Shard[sh]
+			r.Keyspace.Report(shard)
 			if err != nil {
 				return err
 			}
@@ -277,16 +242,15 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 	if err != nil {
 		return err
 	}
-	s := r.s
-	if lsn <= s.files.Meta.Mapped {
+	if lsn <= r.Files.Meta.Mapped {
 		return nil
 	}
-	if len(phys) != len(s.files.Meta.Phys) {
-		return fmt.Errorf("mapping of %d databases, want %d: %w", len(phys), len(s.files.Meta.Phys), ErrCorrupt)
+	if len(phys) != len(r.Files.Meta.Phys) {
+		return fmt.Errorf("mapping of %d databases, want %d: %w", len(phys), len(r.Files.Meta.Phys), format.ErrCorrupt)
 	}
-	for i := range s.keyspace.Shard {
-		old := s.keyspace.Shard[i].Tables
-		s.keyspace.Shard[i].Tables = make([]*keyspace.Table, len(old))
+	for i := range r.Keyspace.Shard {
+		old := r.Keyspace.Shard[i].Tables
+		r.Keyspace.Shard[i].Tables = make([]*keyspace.Table, len(old))
 		byPhys := map[uint32]*keyspace.Table{}
 		for _, t := range old {
 			if t != nil {
@@ -294,18 +258,18 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 			}
 		}
 		for db, p := range phys {
-			s.keyspace.Shard[i].Tables[db] = byPhys[p]
+			r.Keyspace.Shard[i].Tables[db] = byPhys[p]
 			delete(byPhys, p)
 		}
 		for _, t := range byPhys {
-			s.purger.Table(i, t)
+			r.Purger.Table(i, t)
 		}
 	}
 	if r.live {
-		r.s.purger.Replaced(s.files.Meta.Phys, phys, lsn)
+		r.Purger.Replaced(r.Files.Meta.Phys, phys, lsn)
 	}
-	copy(s.files.Meta.Phys, phys) // in its place: their number is read under no lock
-	s.files.Meta.Next = max(s.files.Meta.Next, next)
+	copy(r.Files.Meta.Phys, phys) // in its place: their number is read under no lock
+	r.Files.Meta.Next = max(r.Files.Meta.Next, next)
 	r.index()
 	return nil
 }

@@ -1,4 +1,4 @@
-package persistence
+package replay
 
 import (
 	"github.com/vigildb/vigil/persistence/format"
@@ -17,12 +17,12 @@ type chunkSource interface {
 }
 
 // chunksFrom returns the chunks from one on that has a number.
-func (s *Store) chunksFrom(index uint64) (chunkSource, error) {
-	if m := s.member; m != nil {
+func (p *Replayer) chunksFrom(index uint64) (chunkSource, error) {
+	if m := p.Group; m != nil {
 		entries, err := m.Log().Read(index, m.Applied()+1)
 		return groupChunks{entries}, err
 	}
-	return s.files.Log.Read(index), nil
+	return p.Files.Log.Read(index), nil
 }
 
 // groupChunks are the entries of a group's log.

@@ -3,6 +3,9 @@ package persistence
 import (
 	"context"
 	"fmt"
+
+	"github.com/vigildb/vigil/persistence/catalog"
+	"github.com/vigildb/vigil/persistence/replay"
 )
 
 // holdStill keeps everything from memory and disk: clients, passes and the sweeper. It
@@ -58,10 +61,23 @@ func (s *Store) recall() error {
 	if err := s.loadContents(); err != nil {
 		return err
 	}
-	at, err := s.replay(context.Background())
+	at, err := s.replay.Journal(context.Background())
 	if err != nil {
 		return err
 	}
 	s.commits.Journal.Resume(at)
 	return s.purger.Unmapped(s.files.Meta.Phys, s.commits.Journal.Newest())
+}
+
+// initReplay describes what a replay works on.
+func (s *Store) initReplay() {
+	s.replay.Allowance = replay.NewAllowance(s.opts.bound())
+	s.replay.Config = replay.Config{
+		Files: &s.files, Commits: &s.commits, Keyspace: &s.keyspace, Heads: &s.heads, Writer: &s.writer, Purger: &s.purger, Uses: &s.uses,
+		Catalog: func() *catalog.Catalog { return s.catalog }, Hash: s.Hash, Now: s.opts.Now, Bound: s.bound.Load,
+		Seed: func() uint64 { return s.txSeed.Add(0x9e3779b97f4a7c15) | 1 }, Unreadable: operatorLog{s}.unreadable, Arrived: s.origin.set,
+	}
+	if s.member != nil {
+		s.replay.Group = s.member
+	}
 }
