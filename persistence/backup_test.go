@@ -20,17 +20,17 @@ func numbered(t *testing.T, s *Store, from, to int) (last uint64) {
 		if i%41 == 0 {
 			fill = 20 << 10
 		}
-		next := s.journal.Newest() + 1
+		next := s.commits.Journal.Newest() + 1
 		last = all(s, 1, func(tx *Tx) {
 			tx.SetString([]byte("k"), []byte(fmt.Sprintf("%d %s", next, strings.Repeat("x", fill))), NoExpiry)
 		})
 		if i%5 == 0 {
-			if err := s.WaitDurable(last); err != nil {
+			if err := s.commits.WaitDurable(last); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := s.WaitDurable(last); err != nil {
+	if err := s.commits.WaitDurable(last); err != nil {
 		t.Fatal(err)
 	}
 	return last
@@ -63,8 +63,8 @@ func TestCompletedStoreEndsWithTheRecord(t *testing.T) {
 	}
 	for lsn := base; lsn <= last+1; lsn++ {
 		dir := fmt.Sprintf("copy%d", lsn)
-		if err := copyStore(fsys, "db", dir); err != nil {
-			t.Fatal(err)
+		if ok, err := vfs.Clone(fsys, fsys, "db", dir); err != nil || !ok {
+			t.Fatal(ok, err)
 		}
 		to := lsn
 		if lsn > last {

@@ -24,7 +24,7 @@ const (
 	// what sets a value is worth to be found again.
 	bigValue = 64 << 10
 	// bigRecord is the length from which on a record becomes a chunk as it is.
-	bigRecord = 1 << 20
+	bigRecord = journal.BigRecord
 	// heavyRecord is the length from which on a client waits for its record.
 	heavyRecord = journal.MaxUnsynced
 )
@@ -133,7 +133,7 @@ func (tx *Tx) journal(flags byte) uint64 {
 // appended notes that the client has to wait for a record, as for one that is big, that the death of the process would
 // take with it.
 func (tx *Tx) appended(lsn uint64) uint64 {
-	if e := tx.s.journal.Exposed(); e > 0 && e > tx.s.Synced() {
+	if e := tx.s.commits.Journal.Exposed(); e > 0 && e > tx.s.commits.Synced() {
 		tx.heavy = true
 	}
 	return lsn

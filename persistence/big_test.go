@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -172,7 +173,7 @@ func stepLong(t *testing.T, r *rand.Rand, tx *Tx, key, want []byte) []byte {
 // onDevice is what is on the device when all that was changed is.
 func onDevice(t *testing.T, s *Store, fs *disktest.Disk) vfs.FS {
 	t.Helper()
-	if err := s.WaitDurable(s.journal.Newest()); err != nil {
+	if err := s.commits.WaitDurable(s.commits.Journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
 	return fs.CrashClone(vfs.CrashCloneCfg{})
@@ -195,7 +196,7 @@ func stepBig(t *testing.T, r *rand.Rand, tx *Tx, want map[string][]byte) {
 		if err := tx.PatchString([]byte(k), off, value); err != nil {
 			t.Fatal(err)
 		}
-		want[k] = patched(held, off, value)
+		want[k] = slots.Patched(held, off, value)
 	case 3:
 		if tx.Delete([]byte(k)) != there {
 			t.Fatalf("Delete %s: want %v", k, there)
@@ -230,10 +231,10 @@ func TestBigRecordsAreFilesOfTheLog(t *testing.T) {
 		tx.SetString([]byte("small"), []byte("v"), NoExpiry)
 	})
 	all(s, 1, func(tx *Tx) { tx.PatchString([]byte("k"), 3, []byte("later")) })
-	if err := s.WaitDurable(lsn + 1); err != nil {
+	if err := s.commits.WaitDurable(lsn + 1); err != nil {
 		t.Fatal(err)
 	}
-	if files, size := s.chunks.Size(); files != 2 || size < int64(len(value)) {
+	if files, size := s.files.Log.Size(); files != 2 || size < int64(len(value)) {
 		t.Errorf("18 MB: got %d files of %d bytes, want one for it and one for what follows", files, size)
 	}
 	o.FS = onDevice(t, s, fs)
@@ -249,7 +250,7 @@ func TestBigRecordsAreFilesOfTheLog(t *testing.T) {
 	if err := s.Materialise(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if files, size := s.chunks.Size(); files != 1 || size > 1<<20 {
+	if files, size := s.files.Log.Size(); files != 1 || size > 1<<20 {
 		t.Errorf("after the journal was cut: %d files of %d bytes are left", files, size)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // loadTexts reads the catalog as the last cut of the journal left it.
 func (s *Store) loadTexts() (err error) {
-	s.catalog, err = catalog.Load(s.disk.DB, map[byte]catalog.Listener{
+	s.catalog, err = catalog.Load(s.files.Disk.DB, map[byte]catalog.Listener{
 		format.OpUser: s.opts.OnUsers, format.OpConfiguration: s.opts.OnConfiguration, format.OpMove: s.opts.OnMoves})
 	return err
 }
@@ -64,7 +64,7 @@ func (tx *Tx) Texts(kind TextKind) Texts { return Texts{tx, tx.s.catalog.Of(byte
 
 // changes prepares for a change. It returns false if there may be none.
 func (t Texts) changes() bool {
-	if t.tx.err != nil {
+	if t.tx.placer.Err != nil {
 		return false
 	}
 	t.tx.seal()

@@ -50,7 +50,7 @@ func cutTexts(t *testing.T, fault diskFault, k int) (failure error) {
 	p := newPump()
 	s := openMemory(t, Options{FS: disk, Sync: SyncAlways, IdleAfter: -1, Background: p.run})
 	for round := 1; round <= 2; round++ {
-		if err := s.WaitDurable(changeTexts(s, round)); err != nil {
+		if err := s.commits.WaitDurable(changeTexts(s, round)); err != nil {
 			t.Fatal(err)
 		}
 		if round == 1 {

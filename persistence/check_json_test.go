@@ -11,6 +11,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/files"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/json"
 )
@@ -39,10 +40,15 @@ func documentStore(t *testing.T) *disktest.Disk {
 	return fs
 }
 
+// quietLog is the logger of an instance of Pebble of which nothing is to be said.
+func quietLog(behind *fence.FS) pebble.Logger {
+	return files.PebbleLog{Operator: operatorLog{&Store{opts: Options{}.withDefaults()}}, Behind: behind}
+}
+
 // openPebble opens the Pebble of a store that is closed.
 func openPebble(t *testing.T, fs *disktest.Disk) *pebble.DB {
 	t.Helper()
-	db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: pebbleLog{&Store{opts: Options{}.withDefaults()}, fence.New(fs, "db")}})
+	db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: quietLog(fence.New(fs, "db"))})
 	if err != nil {
 		t.Fatal(err)
 	}

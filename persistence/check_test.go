@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/files"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/structures"
@@ -111,7 +112,7 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 		{"a chunk in Pebble", "the journal is in the log", func(_ *pebble.DB, b *pebble.Batch) error {
 			return b.Set(format.AppendJournalKey(nil, 9), []byte("chunk"), nil)
 		}},
-		{"values of the future", "values hold record 256", func(_ *pebble.DB, b *pebble.Batch) error { return setNewest(b, 256) }},
+		{"values of the future", "values hold record 256", func(_ *pebble.DB, b *pebble.Batch) error { return new(files.Files).Seal(b, 256) }},
 		{"a key in the wrong place", "not where its hash says", func(db *pebble.DB, b *pebble.Batch) error {
 			return b.Set(append(firstKey(db, format.PrefixHead), 'x'), append(format.AppendHead(nil, &format.Head{Kind: structures.KindString, Short: true}), 'v'), nil)
 		}},
@@ -138,7 +139,7 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 		}},
 	}) {
 		fs := mixedStore(t)
-		db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: pebbleLog{&Store{opts: Options{}.withDefaults()}, fence.New(fs, "db")}})
+		db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: quietLog(fence.New(fs, "db"))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +211,7 @@ func TestCheckReadsASnapshotWithoutMakingALockFile(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMemory(t, Options{FS: fs})
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), []byte("v"), NoExpiry) })
-	if err := s.Snapshot("copy"); err != nil {
+	if err := s.Snapshot("copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	before := listing(t, fs, "copy")
@@ -226,7 +227,7 @@ func TestCheckReadsASnapshotWithoutMakingALockFile(t *testing.T) {
 func TestRestoreMakesAStoreOfASnapshot(t *testing.T) {
 	fs := mixedStore(t)
 	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
-	if err := s.Snapshot("copy"); err != nil {
+	if err := s.Snapshot("copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s)

@@ -28,16 +28,16 @@ func (s *Store) Close() error {
 	s.closing.Store(true)
 	s.stopPasses()
 	s.member.Resign()
-	loaded := s.loading.done.Load()
+	loaded := s.replay.Served()
 	if loaded {
 		s.tidy()
 	}
 	s.cancel()
-	s.work.Wait()
+	s.tasks.Wait()
 	if loaded {
 		s.flushLog(budget.C)
 	}
-	err := errors.Join(s.unwritten(), s.tail.Close(), s.closeLog(), s.closeDisk())
+	err := errors.Join(s.unwritten(), s.files.Tail.Close(), s.closeLog(), s.files.Close())
 	for i := range s.keyspace.Shard {
 		sh := &s.keyspace.Shard[i]
 		sh.Mu.Lock()
@@ -77,26 +77,20 @@ func (l *Lost) Unwrap() error { return l.Reason }
 // unwritten returns why changes were not written at the end, and how many. Under SyncAlways, and in a group, nobody was
 // told that they were done.
 func (s *Store) unwritten() error {
-	err, lost := s.diskError(), s.Unsynced()
+	err, lost := s.diskError(), s.commits.Unsynced()
 	switch {
 	case err == nil || lost == 0:
 		return nil
-	case s.member != nil || SyncPolicy(s.sync.Load()) == SyncAlways:
+	case s.member != nil || s.commits.Policy() == SyncAlways:
 		return fmt.Errorf("%d changes, which were not acknowledged, are lost: %w", lost, err)
 	}
-	return &Lost{Changes: lost, Kept: s.tail != nil && !s.tail.Broken() && s.journal.Exposed() <= s.Synced(), Reason: err}
-}
-
-// Unsynced is the number of changes that the device does not have, or in a group that are not committed.
-func (s *Store) Unsynced() uint64 {
-	synced := s.Synced() // first: the newest is not behind it
-	return s.journal.Newest() - synced
+	return &Lost{Changes: lost, Kept: s.files.Tail != nil && !s.files.Tail.Broken() && s.commits.Journal.Exposed() <= s.commits.Synced(), Reason: err}
 }
 
 // tidy empties the journal before an orderly end, as far as there is time, so
 // that the next Open has little to replay. Nothing depends on it.
 func (s *Store) tidy() {
-	if s.opts.InMemory || s.log.Bytes() < tidyFrom || s.DiskError() != nil {
+	if s.opts.InMemory || s.commits.Length.Bytes() < tidyFrom || s.DiskError() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), tidyBudget)
@@ -113,7 +107,7 @@ func (s *Store) flushLog(over <-chan time.Time) {
 	if s.DiskError() != nil {
 		return
 	}
-	flushed, err := s.disk.Flush()
+	flushed, err := s.files.Disk.Flush()
 	if err != nil {
 		return
 	}

@@ -157,7 +157,7 @@ func rings(s *Store, tb *keyspace.Table, hash uint64, record []byte) bool {
 func slotOf(t testing.TB, s *Store, key string) (*keyspace.Table, uint64) {
 	t.Helper()
 	hash := s.Hash([]byte(key))
-	tb := s.table(format.ShardOf(hash), 0)
+	tb := s.keyspace.Table(format.ShardOf(hash), 0)
 	i := tb.Find(hash, []byte(key))
 	if i < 0 {
 		t.Fatalf("%s is not in memory", key)

@@ -97,9 +97,9 @@ func moveUnits(t *testing.T, s *Store, seed uint64, rounds, counters int, now *a
 		tx.SetString(brief, own, Expiry(now.Load()+1))
 		lsn := tx.Commit()
 		tx.Unlock()
-		s.Throttle()
+		s.commits.Throttle()
 		if i%50 == 0 {
-			if err := s.WaitDurable(lsn); err != nil {
+			if err := s.commits.WaitDurable(lsn); err != nil {
 				t.Errorf("WaitDurable: %v", err)
 			}
 		}
@@ -129,7 +129,7 @@ func churn(t *testing.T, s *Store, now *atomic.Int64, stop chan struct{}) {
 			}
 		}
 		if i%20 == 2 {
-			if err := s.Snapshot(fmt.Sprintf("snapshot%d", i)); err != nil {
+			if err := s.Snapshot(fmt.Sprintf("snapshot%d", i), nil); err != nil {
 				t.Errorf("snapshot: %v", err)
 			}
 		}
@@ -142,10 +142,10 @@ func TestSnapshotHoldsWhatWasRecorded(t *testing.T) {
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("a"), []byte("1"), NoExpiry) })
 	materialise(t, s)
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("b"), []byte("2"), NoExpiry) })
-	if err := s.Snapshot("copy"); err != nil {
+	if err := s.Snapshot("copy", nil); err != nil {
 		t.Fatalf("snapshot: %v", err)
 	}
-	if err := s.Snapshot("copy"); err == nil {
+	if err := s.Snapshot("copy", nil); err == nil {
 		t.Fatal("snapshot over another one: no error")
 	}
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("c"), []byte("3"), NoExpiry) })

@@ -54,7 +54,7 @@ func TestConfigurationIsInSnapshots(t *testing.T) {
 	all(s, 1, func(tx *Tx) { tx.Texts(Directives).Set("a", "1") })
 	materialise(t, s)
 	all(s, 1, func(tx *Tx) { tx.Texts(Directives).Set("b", "2") })
-	if err := s.Snapshot("copy"); err != nil {
+	if err := s.Snapshot("copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	all(s, 1, func(tx *Tx) { tx.Texts(Directives).Delete("a") })
@@ -79,7 +79,7 @@ func TestDamagedDirectiveIsFound(t *testing.T) {
 		materialise(t, s)
 		b := format.AppendText(nil, "d", "5")
 		b[i] ^= 1
-		if err := s.disk.DB.Set(format.AppendTextKey(nil, format.PrefixConfiguration, "d"), b, pebble.Sync); err != nil {
+		if err := s.files.Disk.DB.Set(format.AppendTextKey(nil, format.PrefixConfiguration, "d"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

@@ -77,7 +77,7 @@ func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint6
 			due <- struct{}{} // waits for the pass before the last one: a loaded machine makes as many
 			runtime.Gosched()
 		case 2, 3:
-			if err := s.WaitDurable(lsn); err != nil {
+			if err := s.commits.WaitDurable(lsn); err != nil {
 				t.Fatal(err)
 			}
 			c.acked.Store(max(lsn, c.acked.Load()))

@@ -82,12 +82,12 @@ func runCrashes(t *testing.T, seed uint64) {
 				m.step(t, r, tx)
 			}
 		})
-		states[s.journal.Newest()] = m.clone() // a record of expired keys has no number for us
+		states[s.commits.Journal.Newest()] = m.clone() // a record of expired keys has no number for us
 		switch r.IntN(12) {
 		case 0:
 			materialise(t, s)
 		case 1, 2, 3, 4:
-			if err := s.WaitDurable(lsn); err != nil {
+			if err := s.commits.WaitDurable(lsn); err != nil {
 				t.Fatalf("WaitDurable: %v", err)
 			}
 			c.acked.Store(max(lsn, c.acked.Load()))
@@ -175,7 +175,7 @@ func TestFullDiskLosesNothingConfirmed(t *testing.T) {
 			}}
 		s := openMemory(t, o)
 		set := func(key string) error {
-			return s.WaitDurable(all(s, 1, func(tx *Tx) { tx.SetString([]byte(key), []byte(key), NoExpiry) }))
+			return s.commits.WaitDurable(all(s, 1, func(tx *Tx) { tx.SetString([]byte(key), []byte(key), NoExpiry) }))
 		}
 		if err := set("a"); err != nil {
 			t.Fatalf("write: %v", err)

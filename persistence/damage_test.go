@@ -45,7 +45,7 @@ func crashStore(t testing.TB, policy SyncPolicy, percent int) crashed {
 		return lsn
 	}
 	durable := func(lsn uint64) {
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Fatalf("WaitDurable: %v", err)
 		}
 	}
@@ -53,7 +53,7 @@ func crashStore(t testing.TB, policy SyncPolicy, percent int) crashed {
 		durable(write(3))
 	}
 	materialise(t, s)
-	if err := s.disk.DB.Flush(); err != nil {
+	if err := s.files.Disk.DB.Flush(); err != nil {
 		t.Fatalf("flush: %v", err)
 	}
 	for range 10 {
@@ -64,11 +64,11 @@ func crashStore(t testing.TB, policy SyncPolicy, percent int) crashed {
 		durable(write(3))
 	}
 	acked := n
-	if err := s.awaitSync(write(15)); err != nil {
+	if err := s.commits.AwaitSync(write(15)); err != nil {
 		t.Fatalf("awaitSync: %v", err)
 	}
 	if policy == SyncAlways {
-		durable(s.journal.Newest())
+		durable(s.commits.Journal.Newest())
 		acked = n
 	}
 	clone := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(uint64(percent), 1))})
@@ -227,11 +227,11 @@ func TestConfirmedPartsOfATornRecordAreNoDamage(t *testing.T) {
 	mem := disktest.New()
 	s := openMemory(t, Options{FS: mem, Sync: SyncAlways, IdleAfter: -1})
 	small := all(s, 1, func(tx *Tx) { tx.SetString([]byte("small"), []byte("v"), NoExpiry) })
-	if err := s.WaitDurable(small); err != nil { // in a chunk of its own
+	if err := s.commits.WaitDurable(small); err != nil { // in a chunk of its own
 		t.Fatal(err)
 	}
 	big := all(s, 1, func(tx *Tx) { tx.SetString([]byte("big"), incompressible(5*wal.BlockBytes/2), NoExpiry) })
-	if err := s.WaitDurable(big); err != nil {
+	if err := s.commits.WaitDurable(big); err != nil {
 		t.Fatal(err)
 	}
 	materialise(t, s) // in one batch of Pebble's

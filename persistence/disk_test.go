@@ -24,11 +24,11 @@ func TestFilesHaveKeysOfOneKind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(s.WaitDurable(s.journal.Newest()), s.disk.DB.Flush()); err != nil {
+		if err := errors.Join(s.commits.WaitDurable(s.commits.Journal.Newest()), s.files.Disk.DB.Flush()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	levels, err := s.disk.DB.SSTables()
+	levels, err := s.files.Disk.DB.SSTables()
 	if err != nil {
 		t.Fatal(err)
 	}

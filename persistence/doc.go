@@ -20,7 +20,7 @@
 //
 // It promises: after a crash the state equals a prefix of the history of
 // records; a record (a command, or a whole MULTI) is there entirely or not at
-// all; the prefix holds everything that [Store.WaitDurable] confirmed, and under
+// all; the prefix holds everything that [commits.Commits.WaitDurable] confirmed, and under
 // [SyncEverySecond] all but the last second.
 //
 // It does not know of clients, replies or commands, and reads neither clock nor
@@ -33,9 +33,12 @@
 // records outside the Go heap, and prefetch what brings memory into the cache. log is segments,
 // storelog those of a store, chunklog chunks in them, grouplog the log of a group, member a member of one, tail what
 // outlives the process. lsm is Pebble, fence is between it and the file system, and wal tells
-// what a crash cut short from damage, before Pebble reads it. expiry is the index of keys on
+// what a crash cut short from damage, before Pebble reads it. files is the directory of a store with all of that, opened and
+// repaired; commits takes what is recorded to the device, and tells when it is there; tasks is background work in steps;
+// heads reads keys of the disk into tables; slots is what a transaction and a replay do alike to the slots of these, and replay applies
+// the journal to them. expiry is the index of keys on
 // disk that expire, intake fills databases beside the journal, writeback the passes and the pages of large values, reserve room on a full disk, catalog what a store keeps as texts, snapshot
-// what a snapshot says of itself. check reads a store that is not open.
+// the snapshots of a directory, and what they say of themselves. check reads a store that is not open.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.
 // Pebble is read under a shard's lock (fault-in) and written under none.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/persistence/writeback"
 )
 
@@ -53,11 +54,11 @@ func (s *Store) MakeRoom() {
 		return // until the next batch is written there is nothing to be found
 	}
 	e := evictor{s: s, policy: policy, now: s.opts.Now()}
-	e.clock = s.clockAt(e.now)
+	e.clock = s.uses.ClockAt(e.now)
 	random := s.txSeed.Add(0x9e3779b97f4a7c15) | 1
 	misses := 0
 	for range evictPerCall {
-		random = xorshift(random)
+		random = slots.Xorshift(random)
 		for i := random >> 20; !e.shard(int(i%format.ShardCount), random); i++ {
 			if misses++; misses > evictMisses {
 				if policy == PolicySpill { // what is dirty can go once it is written
@@ -66,7 +67,7 @@ func (s *Store) MakeRoom() {
 				}
 				return
 			}
-			random = xorshift(random)
+			random = slots.Xorshift(random)
 		}
 		if s.keyspace.Memory.Load() <= bound {
 			return
@@ -151,20 +152,20 @@ func (e *evictor) score(t *keyspace.Table, i int, random uint64) (score uint64, 
 	touch := meta >> keyspace.TouchShift
 	switch e.policy {
 	case PolicyAllKeysLFU, PolicyVolatileLFU:
-		return 255 - lfuCounter(touch, e.clock), true
+		return 255 - slots.Counter(touch, e.clock), true
 	case PolicyAllKeysRandom, PolicyVolatileRandom:
 		return random & 0xffff, true
 	case PolicyVolatileTTL:
 		return ^uint64(t.Expire(meta)), true
 	}
-	return uint64(idleSeconds(touch, e.clock)), true
+	return uint64(slots.IdleSeconds(touch, e.clock)), true
 }
 
 // evict deletes the key at slot i, also on disk.
 func (s *Store) evict(t *keyspace.Table, db, i int) {
 	key := slices.Clone(t.Key(t.Meta(i)))
 	hash := t.HashAt(i)
-	s.noteEvicted(hash, s.sweeper.Delete(t, i, key))
+	s.commits.Evicted(hash, s.sweeper.Delete(t, i, key))
 	s.stats.evicted.Add(1)
 	s.event(EventEvicted, db, key)
 }

@@ -227,17 +227,17 @@ func TestReaderWaitsForTheEvictionOfItsKey(t *testing.T) {
 		}
 		all(s, 1, func(tx *Tx) { tx.SetString(key, make([]byte, 100), 1e6) })
 		tasks["commit"].Step(false)
-		if there, seen := read(); !there || !s.Confirmed(seen) {
-			t.Errorf("policy %d: there %v, confirmed %v", policy, there, s.Confirmed(seen))
+		if there, seen := read(); !there || !s.commits.Confirmed(seen) {
+			t.Errorf("policy %d: there %v, confirmed %v", policy, there, s.commits.Confirmed(seen))
 		}
 		s.SetMaxMemory(1, policy, 5)
 		s.MakeRoom()
 		s.SetMaxMemory(0, policy, 5)
-		if there, seen := read(); there || s.Confirmed(seen) {
-			t.Errorf("policy %d: after the eviction there %v, confirmed %v", policy, there, s.Confirmed(seen))
+		if there, seen := read(); there || s.commits.Confirmed(seen) {
+			t.Errorf("policy %d: after the eviction there %v, confirmed %v", policy, there, s.commits.Confirmed(seen))
 		}
 		tasks["commit"].Step(false)
-		if _, seen := read(); !s.Confirmed(seen) {
+		if _, seen := read(); !s.commits.Confirmed(seen) {
 			t.Errorf("policy %d: the reader waits though the device has the record", policy)
 		}
 		closeStore(t, s)

@@ -39,7 +39,7 @@ func cycles(t testing.TB, s *Store, now int64, n int) (expired int) {
 	t.Helper()
 	for range n {
 		expired += s.ExpireCycle(now, 25*time.Millisecond)
-		if err := s.awaitSync(s.journal.Newest()); err != nil {
+		if err := s.commits.AwaitSync(s.commits.Journal.Newest()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,7 +56,7 @@ type entry struct {
 func indexed(t testing.TB, s *Store) (entries map[entry]int64, lists int) {
 	t.Helper()
 	entries = map[entry]int64{}
-	it, err := s.disk.DB.NewIter(&pebble.IterOptions{
+	it, err := s.files.Disk.DB.NewIter(&pebble.IterOptions{
 		LowerBound: format.AppendGroup(nil, format.PrefixExpiry), UpperBound: format.AppendGroupEnd(nil, format.PrefixExpiry)})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func indexed(t testing.TB, s *Store) (entries map[entry]int64, lists int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, list, err := expiry.Next(s.disk.DB, phys, slices.Clone(it.Key()), nil, math.MaxInt64)
+		_, _, list, err := expiry.Next(s.files.Disk.DB, phys, slices.Clone(it.Key()), nil, math.MaxInt64)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func expiryOnDisk(s *Store, phys uint32, hash uint64, key []byte, ofHead int64) 
 	sh := &s.keyspace.Shard[format.ShardOf(hash)]
 	sh.Mu.Lock()
 	defer s.keyspace.UnlockShard(sh)
-	db := slices.Index(s.mapping.Phys, phys)
+	db := slices.Index(s.files.Meta.Phys, phys)
 	if db < 0 {
 		return 0
 	}
@@ -122,7 +122,7 @@ func checkIndex(t testing.TB, s *Store) {
 	s.writer.Lock() // between batches
 	defer s.writer.Unlock()
 	entries, _ := indexed(t, s)
-	it, err := s.disk.DB.NewIter(&pebble.IterOptions{
+	it, err := s.files.Disk.DB.NewIter(&pebble.IterOptions{
 		LowerBound: format.AppendGroup(nil, format.PrefixHead), UpperBound: format.AppendGroupEnd(nil, format.PrefixHead)})
 	if err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestExpiriesFollowTheModel(t *testing.T) {
 // afterCrash opens a store again as a loss of power leaves it.
 func afterCrash(t *testing.T, s *Store, mem **disktest.Disk, open func(vfs.FS) *Store) *Store {
 	t.Helper()
-	if err := s.WaitDurable(s.journal.Newest()); err != nil {
+	if err := s.commits.WaitDurable(s.commits.Journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
 	after := (*mem).CrashClone(vfs.CrashCloneCfg{})

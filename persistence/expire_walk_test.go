@@ -31,7 +31,7 @@ func TestCycleComesWhenTheFirstKeyExpires(t *testing.T) {
 			tx.SetString([]byte(key), nil, Expiry(1000+10*i))
 		}
 	})
-	tb := s.table(0, 0)
+	tb := s.keyspace.Table(0, 0)
 	for now := int64(0); now < 1200; now += 5 {
 		want := 0
 		if now >= 1000 && now%10 == 0 {

@@ -69,7 +69,7 @@ func (d *failingDisk) mend(t testing.TB, s *Store) {
 	d.heal()
 	limit := time.After(10 * time.Second)
 	for {
-		it, err := s.disk.DB.NewIter(nil)
+		it, err := s.files.Disk.DB.NewIter(nil)
 		if err == nil {
 			for it.First(); it.Valid(); it.Next() {
 			}

@@ -140,14 +140,14 @@ func (l *life) write() {
 		}
 	})
 	if l.m == nil {
-		l.lost = l.s.journal.Newest()
+		l.lost = l.s.commits.Journal.Newest()
 		return
 	}
-	l.states[l.s.journal.Newest()] = l.m.clone()
+	l.states[l.s.commits.Journal.Newest()] = l.m.clone()
 	if l.policy == SyncAlways || l.r.IntN(6) == 0 {
-		_ = l.s.WaitDurable(lsn)
+		_ = l.s.commits.WaitDurable(lsn)
 	}
-	l.synced = l.s.Synced()
+	l.synced = l.s.commits.Synced()
 }
 
 // cold makes the values that the disk has leave memory.
@@ -163,7 +163,7 @@ func (l *life) cold() {
 
 // flush lets Pebble write what it has in memory to tables, and waits.
 func (l *life) flush() {
-	if done, err := l.s.disk.Flush(); err == nil {
+	if done, err := l.s.files.Disk.Flush(); err == nil {
 		<-done
 	}
 }
@@ -173,13 +173,13 @@ func (l *life) flush() {
 func (l *life) check() {
 	l.t.Helper()
 	diff := l.m.diff(l.s)
-	l.states[l.s.journal.Newest()] = l.m.clone() // what is over went when it was looked at
+	l.states[l.s.commits.Journal.Newest()] = l.m.clone() // what is over went when it was looked at
 	if diff != "" && (l.disk.fault == faultEIO || l.disk.fault == faultRead) {
 		if l.disk.lasts() {
 			return
 		}
 		diff = l.m.diff(l.s)
-		l.states[l.s.journal.Newest()] = l.m.clone()
+		l.states[l.s.commits.Journal.Newest()] = l.m.clone()
 	}
 	if diff != "" {
 		l.fatalf("%s", diff)
@@ -199,7 +199,7 @@ func (l *life) live() {
 		case 10, 13, 15, 21:
 			shedEverything(l.s)
 		case 12:
-			_ = l.s.Snapshot(fmt.Sprintf("snapshot-%d", step))
+			_ = l.s.Snapshot(fmt.Sprintf("snapshot-%d", step), nil)
 		case 20:
 			l.pump.second("commit")
 			l.pump.second("materialise")
@@ -303,7 +303,7 @@ func survive(t *testing.T, policy SyncPolicy, fault diskFault, k int, only bool)
 		l.fatalf("close: %v", err)
 	}
 	if l.m != nil && err == nil {
-		l.synced = max(l.synced, l.s.journal.Newest())
+		l.synced = max(l.synced, l.s.commits.Journal.Newest())
 	}
 	l.disk.heal()
 	for _, o := range l.disk.open {

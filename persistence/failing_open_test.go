@@ -34,7 +34,7 @@ func uncompacted(t *testing.T) *disktest.Disk {
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("key"), []byte("value"), NoExpiry) })
 	materialise(t, s)
 	closeStore(t, s)
-	o := s.pebbleOptions(fence.New(mem, "db"))
+	o := s.files.Options(fence.New(mem, "db"))
 	o.FS, o.EventListener, o.DisableAutomaticCompactions = mem, nil, true
 	db, err := pebble.Open("db", o)
 	if err != nil {

@@ -25,10 +25,10 @@ func (s *Store) StartFeed(to Feed, o FeedOptions) (uint64, error) {
 		return 0, ErrMember
 	}
 	defer s.keyspace.LockAll()()
-	if !s.feed.Start(to, o, s.mapping.Phys) {
+	if !s.feed.Start(to, o, s.files.Meta.Phys) {
 		return 0, errors.New("persistence: there is a feed")
 	}
-	return s.journal.Newest(), nil
+	return s.commits.Journal.Newest(), nil
 }
 
 // StopFeed ends the feed, to which calls that are under way may still give records.
@@ -37,15 +37,15 @@ func (s *Store) StopFeed() { s.feed.Stop() }
 // append adds a record to the journal, and tells it. told may be nil if the record has no operations of types.
 func (s *Store) append(rec []byte, flags byte, told *feed.Telling) uint64 {
 	if !s.feed.Active() {
-		return s.journal.Append(rec, flags)
+		return s.commits.Journal.Append(rec, flags)
 	}
-	return s.feed.Record(rec, told, func() uint64 { return s.journal.Append(rec, flags) })
+	return s.feed.Record(rec, told, func() uint64 { return s.commits.Journal.Append(rec, flags) })
 }
 
 // appendBig is append for a record that refers to bytes.
 func (s *Store) appendBig(rec []byte, refs []journal.Reference, loan *text.Loan, flags byte, told *feed.Telling) uint64 {
 	if !s.feed.Active() {
-		return s.journal.AppendBig(rec, refs, loan, flags)
+		return s.commits.Journal.AppendBig(rec, refs, loan, flags)
 	}
 	var whole []byte
 	done := 0
@@ -54,5 +54,5 @@ func (s *Store) appendBig(rec []byte, refs []journal.Reference, loan *text.Loan,
 		done = r.At
 	}
 	whole = append(whole, rec[done:]...)
-	return s.feed.Record(whole, told, func() uint64 { return s.journal.AppendBig(rec, refs, loan, flags) })
+	return s.feed.Record(whole, told, func() uint64 { return s.commits.Journal.AppendBig(rec, refs, loan, flags) })
 }

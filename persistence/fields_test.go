@@ -191,7 +191,7 @@ func TestKeptExpiredKeyLooksAbsentAndStays(t *testing.T) {
 	all(s, 1, func(tx *Tx) { tx.SetString(key, []byte("v"), 10) })
 	tx := s.NewTx()
 	look := func(keep bool) (records uint64) {
-		before := s.journal.Newest()
+		before := s.commits.Journal.Newest()
 		var set Shards
 		set.AddAll()
 		tx.Lock(&set, 10)
@@ -206,7 +206,7 @@ func TestKeptExpiredKeyLooksAbsentAndStays(t *testing.T) {
 		if lsn := tx.Commit(); lsn != 0 {
 			t.Errorf("keep %v: record %d is one to wait for", keep, lsn)
 		}
-		return s.journal.Newest() - before
+		return s.commits.Journal.Newest() - before
 	}
 	if n := look(true); n != 0 || s.Stats().Expired != 0 {
 		t.Errorf("a kept key was deleted, by %d records", n)

@@ -47,7 +47,7 @@ func (tx *Tx) Decode(kind structures.Kind, payload []byte) (structures.Value, er
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	v, err := tx.s.decode(kind, head)
+	v, err := tx.s.heads.Decode(kind, head)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/structures"
@@ -53,7 +54,7 @@ func (s *Store) freeze() (*Frozen, error) {
 	if err := s.opts.FS.RemoveAll(dir); err != nil {
 		return nil, err
 	}
-	if err := s.Snapshot(dir); err != nil {
+	if err := s.Snapshot(dir, nil); err != nil {
 		return nil, err
 	}
 	o := s.opts
@@ -72,7 +73,7 @@ func (s *Store) freeze() (*Frozen, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.opts.FS.RemoveAll(dir))
 	}
-	f := &Frozen{of: s, s: copied, record: copied.journal.Newest()}
+	f := &Frozen{of: s, s: copied, record: copied.commits.Journal.Newest()}
 	if err := copied.Materialise(s.passes); err != nil { // then everything is found in the order of the disk
 		return nil, errors.Join(err, copied.Close(), s.opts.FS.RemoveAll(dir))
 	}
@@ -89,7 +90,7 @@ func (f *Frozen) Libraries() map[string]string { return f.s.Texts(Libraries) }
 func (f *Frozen) Keys(db int) (n int64) {
 	for sh := range f.s.keyspace.Shard {
 		f.s.keyspace.Shard[sh].Mu.Lock()
-		n += int64(f.s.sizeOf(sh, db))
+		n += int64(f.s.keyspace.Size(sh, db))
 		f.s.keyspace.Shard[sh].Mu.Unlock()
 	}
 	return n
@@ -100,7 +101,7 @@ func (f *Frozen) Keys(db int) (n int64) {
 func (f *Frozen) Each(ctx context.Context, db int, now int64, visit func(key []byte, v structures.Value, text []byte, expire int64) error) error {
 	w := &frozenWalk{f: f, tx: f.s.NewTx(), db: db, now: now, visit: visit}
 	w.tx.NoTouch, w.tx.KeepExpired = true, true
-	return eachHead(f.s.disk.DB, nil, f.s.mapping.Phys[db], func(hash uint64, key []byte, h *format.Head) error {
+	return heads.Each(f.s.files.Disk.DB, nil, f.s.files.Meta.Phys[db], func(hash uint64, key []byte, h *format.Head) error {
 		if w.visited++; w.visited%1024 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -117,14 +118,14 @@ func (f *Frozen) Each(ctx context.Context, db int, now int64, visit func(key []b
 func (f *Frozen) FieldsExpire(ctx context.Context) (some bool, err error) {
 	visited := 0
 	for db := 0; db < f.Databases() && !some && err == nil; db++ {
-		err = eachHead(f.s.disk.DB, nil, f.s.mapping.Phys[db], func(_ uint64, key []byte, h *format.Head) error {
+		err = heads.Each(f.s.files.Disk.DB, nil, f.s.files.Meta.Phys[db], func(_ uint64, key []byte, h *format.Head) error {
 			if visited++; visited%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if h.Short || h.Kind != structures.KindHash {
 				return nil
 			}
-			v, err := f.s.decode(h.Kind, h.Payload)
+			v, err := f.s.heads.Decode(h.Kind, h.Payload)
 			if err != nil {
 				return fmt.Errorf("key %.100q: %w", key, err)
 			}
@@ -160,12 +161,12 @@ func (w *frozenWalk) key(hash uint64, key []byte, h *format.Head) error {
 		return w.visit(key, nil, h.Payload, h.Expire)
 	}
 	s := w.f.s
-	v, err := s.decode(h.Kind, h.Payload)
+	v, err := s.heads.Decode(h.Kind, h.Payload)
 	if err == nil && h.Paged {
 		if s.writer.Exceeds(v) {
 			return w.large(key)
 		}
-		err = lsm.ReadPages(s.disk.DB, s.mapping.Phys[w.db], hash, key, v, 0, nil)
+		err = lsm.ReadPages(s.files.Disk.DB, s.files.Meta.Phys[w.db], hash, key, v, 0, nil)
 	}
 	if err == nil {
 		err = format.Complete(v)

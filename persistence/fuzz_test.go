@@ -9,62 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
-	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/list"
 )
-
-// FuzzReplayRecord feeds foreign records to the replay: they may be refused but
-// must not crash it.
-func FuzzReplayRecord(f *testing.F) {
-	var rec structures.Change
-	rec.Op(format.OpKey, 2)
-	rec.Uint(0)
-	rec.Bytes([]byte("key"))
-	format.RecordSet(&rec, []byte("v"), 1000)
-	rec.Op(format.OpPatch, 2)
-	rec.Uint(3)
-	rec.Bytes([]byte("p"))
-	rec.Op(format.OpDelete, 0)
-	l := list.New()
-	l.Push(nil, list.Tail, []byte("e"))
-	format.RecordRestore(&rec, l, 0)
-	l.Push(&rec, list.Head, []byte("e"))
-	format.RecordMapping(&rec, 20, []uint32{0, 4})
-	rec.Op(format.OpUser, 2)
-	rec.String("u")
-	rec.String("on")
-	rec.Op(format.OpUser, 1)
-	rec.String("u")
-	rec.Op(format.OpConfiguration, 2)
-	rec.String("d")
-	rec.String("5")
-	f.Add([]byte{format.OpUser, 0, format.OpUser, 3, 1, 'u', 0, 0})
-	f.Add([]byte{format.OpConfiguration, 0, format.OpConfiguration, 3, 1, 'd', 0, 0})
-	f.Add([]byte{format.OpMove, 0, format.OpMove, 3, 1, '7', 0, 0})
-	f.Add(rec.Encoded())
-	f.Add([]byte{format.OpKey, 2, 0, 0, format.OpPatch, 2, 8, 255, 255, 255, 255, 0, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		s := openMemory(t, Options{IdleAfter: -1})
-		defer closeStore(t, s)
-		r := s.newReplay()
-		for _, w := range r.workers {
-			w.limit = 1 << 20
-		}
-		var set Shards
-		set.AddAll()
-		s.keyspace.Lock(&set, true) // replay runs before everything else; here the store is open
-		err := r.recordApart(r.workers[0], b, 1)
-		if err == nil {
-			err = r.apply()
-		}
-		s.keyspace.Unlock(&set)
-		if err != nil {
-			return
-		}
-		materialise(t, s)
-	})
-}
 
 // FuzzRestore feeds foreign payloads to Restore.
 func FuzzRestore(f *testing.F) {
@@ -97,7 +43,7 @@ func TestOtherStoresAreRefusedByName(t *testing.T) {
 		{"m\x00\x00", "\x04\x00\x00\x00", ErrVersion, "format 4"},
 	} {
 		fs := vfs.NewMem()
-		quiet := pebbleLog{&Store{opts: Options{}.withDefaults()}, fence.New(fs, "db")}
+		quiet := quietLog(fence.New(fs, "db"))
 		db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: quiet})
 		if err != nil {
 			t.Fatal(err)

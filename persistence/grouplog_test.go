@@ -28,18 +28,18 @@ func TestEntriesOfAGroupAreChunks(t *testing.T) {
 	if last, err := l.LastRecord(1); err != nil || last != c.Last {
 		t.Errorf("the last record is %d, %v, want %d", last, err, c.Last)
 	}
-	entries, err := l.Read(1, 2)
-	r := groupChunks{entries}
+	r, err := l.Read(1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if more, err := r.Next(); err != nil || !more {
 		t.Fatalf("%v, %v", more, err)
 	}
-	got, err := r.Chunk()
+	b, err := r.Value()
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := format.Chunk{Bytes: b, Index: r.Index(), Own: r.Own()} // as package replay makes it
 	records, err := got.Open()
 	if err != nil || got.First != c.First || got.Apart() != (c.Flags&format.ChunkApart != 0) || string(records) != string(c.Records()) || got.Bytes[0] != 7 {
 		t.Errorf("chunk with record %d, %q, term %d: %v", got.First, records, got.Bytes[0], err)

@@ -171,8 +171,8 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 			if r.IntN(thrift.By) > 0 {
 				continue
 			}
-			if got := tell(s); got != states[s.journal.Newest()] {
-				t.Fatalf("seed %d: amid a pass the value is\n%.300s, want\n%.300s", seed, got, states[s.journal.Newest()])
+			if got := tell(s); got != states[s.commits.Journal.Newest()] {
+				t.Fatalf("seed %d: amid a pass the value is\n%.300s, want\n%.300s", seed, got, states[s.commits.Journal.Newest()])
 			}
 		}
 		if err := s.writer.Commit(); err != nil {
@@ -180,8 +180,8 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 		}
 		s.writer.Unlock()
 		shedEverything(s)
-		if got := tell(s); got != states[s.journal.Newest()] {
-			t.Fatalf("seed %d: after a pass the value is\n%.300s, want\n%.300s", seed, got, states[s.journal.Newest()])
+		if got := tell(s); got != states[s.commits.Journal.Newest()] {
+			t.Fatalf("seed %d: after a pass the value is\n%.300s, want\n%.300s", seed, got, states[s.commits.Journal.Newest()])
 		}
 		materialise(t, s)
 	}

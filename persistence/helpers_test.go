@@ -40,10 +40,10 @@ func all(s *Store, now int64, f func(tx *Tx)) uint64 {
 	set.AddAll()
 	tx := s.NewTx()
 	tx.Lock(&set, now)
-	before := s.journal.Newest()
+	before := s.commits.Journal.Newest()
 	f(tx)
 	tx.Commit()
-	lsn := s.journal.Newest()
+	lsn := s.commits.Journal.Newest()
 	tx.Unlock()
 	if lsn == before {
 		return 0

@@ -186,7 +186,7 @@ func TestIntakeReplacesDatabases(t *testing.T) {
 			t.Errorf("%d tables", in.Tables())
 		}
 		lsn := all(s, 1, func(tx *Tx) { tx.TakeOver(in, everyDatabase) })
-		if err := errors.Join(in.Close(), s.WaitDurable(lsn), findFilled(t, s, 7)); err != nil {
+		if err := errors.Join(in.Close(), s.commits.WaitDurable(lsn), findFilled(t, s, 7)); err != nil {
 			t.Errorf("limit %d: %v", limit, err)
 		}
 		// Values go on from there.
@@ -295,14 +295,14 @@ func TestPowerFailureLeavesTheOldOrTheNew(t *testing.T) {
 		old := smallIntake(t, s)
 		fill(t, old, 1)
 		lsn := all(s, 1, func(tx *Tx) { tx.TakeOver(old, everyDatabase) })
-		if err := errors.Join(s.WaitDurable(lsn), old.Close()); err != nil {
+		if err := errors.Join(s.commits.WaitDurable(lsn), old.Close()); err != nil {
 			t.Fatal(err)
 		}
 		c.acked.Store(1)
 		in := smallIntake(t, s)
 		fill(t, in, 2)
 		lsn = all(s, 1, func(tx *Tx) { tx.TakeOver(in, everyDatabase) })
-		if err := errors.Join(s.WaitDurable(lsn), in.Close()); err != nil {
+		if err := errors.Join(s.commits.WaitDurable(lsn), in.Close()); err != nil {
 			t.Fatal(err)
 		}
 		c.acked.Store(2)

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/intake"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/member"
@@ -24,12 +25,12 @@ type intakeHost struct {
 	lsn uint64 // newest record when the numbers of the databases were drawn
 }
 
-func (h intakeHost) Options() *pebble.Options { return h.s.pebbleOptions(h.s.disk.Fence()) }
+func (h intakeHost) Options() *pebble.Options { return h.s.files.Options(h.s.files.Disk.Fence()) }
 func (h intakeHost) Err() error               { return h.s.ctx.Err() }
 
 // Room implements intake.Host.
 func (h intakeHost) Room(bytes int) error {
-	if free, total := h.s.Space(); total > 0 && free < uint64(bytes) {
+	if free, total := h.s.reserve.Space(); total > 0 && free < uint64(bytes) {
 		return fmt.Errorf("%d bytes free on the disk: %w", free, ErrFull)
 	}
 	return nil
@@ -42,7 +43,7 @@ func (h intakeHost) Decode(kind structures.Kind, encoded []byte) (structures.Val
 
 // End implements intake.Host.
 func (h intakeHost) End(left []uint32) {
-	h.s.purger.Databases(left, max(h.lsn, h.s.journal.Newest()))
+	h.s.purger.Databases(left, max(h.lsn, h.s.commits.Journal.Newest()))
 	h.s.intake.Store(false)
 }
 
@@ -63,13 +64,13 @@ func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
 	}
 	var phys []uint32
 	unlock := s.keyspace.LockAll()
-	for range s.mapping.Phys {
-		phys = append(phys, s.mapping.Next)
-		s.mapping.Next++
+	for range s.files.Meta.Phys {
+		phys = append(phys, s.files.Meta.Next)
+		s.files.Meta.Next++
 	}
 	unlock()
 	in, err := intake.New(intake.Config{
-		Host: intakeHost{s, s.journal.Newest()}, Disk: &s.disk, Secrets: &s.keys, Now: s.opts.Now, FS: s.opts.FS,
+		Host: intakeHost{s, s.commits.Journal.Newest()}, Disk: &s.files.Disk, Secrets: &s.keys, Now: s.opts.Now, FS: s.opts.FS,
 		Path: s.opts.FS.PathJoin(s.opts.Dir, member.Incoming), Phys: phys, Run: run, Most: most, Bound: s.bound.Load(),
 	})
 	if err != nil {
@@ -83,10 +84,10 @@ func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
 // locked. The keys that these databases had are gone then, as by Flush.
 func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 	s := tx.s
-	if tx.err == nil {
-		tx.err = errors.Join(in.Err(), in.Sound())
+	if tx.placer.Err == nil {
+		tx.placer.Err = errors.Join(in.Err(), in.Sound())
 	}
-	if tx.err != nil {
+	if tx.placer.Err != nil {
 		return
 	}
 	tx.seal()
@@ -104,14 +105,14 @@ func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 	if some {
 		s.feed.Lose("databases were imported")
 		tx.remap()
-		s.warmer.restart()
+		s.warmer.Restart()
 	}
 }
 
 // name gives a database the keys that were taken in. All shards are locked, and none has a table for it.
 func (s *Store) name(in *intake.Intake, db int) {
 	phys := in.Phys[db]
-	s.mapping.Phys[db] = phys
+	s.files.Meta.Phys[db] = phys
 	for sh, n := range in.Name(db) {
 		if n == 0 {
 			continue
@@ -130,7 +131,9 @@ func (s *Store) dropIntake() error {
 }
 
 // Alike makes the options of another store those of one whose values are the same bytes, for Intake.Copy.
-func (s *Store) Alike(o *Options) { o.Secret, o.Databases = s.mapping.Secret, len(s.mapping.Phys) }
+func (s *Store) Alike(o *Options) {
+	o.Secret, o.Databases = s.files.Meta.Secret, len(s.files.Meta.Phys)
+}
 
 // CopyTo has an intake take in what the store has. Both must have been made with the same secret: then heads and pages are the same
 // bytes. Nothing changes it meanwhile. keep says of each key whether it is to be copied.
@@ -143,13 +146,13 @@ func (s *Store) CopyTo(in *intake.Intake, keep func(db int, key []byte, kind str
 	}
 	err := s.Materialise(context.Background())
 	if err == nil {
-		s.disk.RLock()
-		defer s.disk.RUnlock()
-		for db, phys := range s.mapping.Phys {
+		s.files.Disk.RLock()
+		defer s.files.Disk.RUnlock()
+		for db, phys := range s.files.Meta.Phys {
 			if db >= len(in.Phys) || err != nil {
 				break
 			}
-			err = copyDatabase(in, s.disk.DB, db, phys, keep)
+			err = copyDatabase(in, s.files.Disk.DB, db, phys, keep)
 		}
 	}
 	in.Fail(err)
@@ -162,7 +165,7 @@ func copyDatabase(in *intake.Intake, from *pebble.DB, db int, phys uint32, keep 
 	if err != nil {
 		return err
 	}
-	err = eachHead(from, nil, phys, func(hash uint64, key []byte, h *format.Head) error {
+	err = heads.Each(from, nil, phys, func(hash uint64, key []byte, h *format.Head) error {
 		if !keep(db, key, h.Kind, h.Expire) {
 			return nil
 		}
@@ -191,29 +194,6 @@ func copyPages(in *intake.Intake, it *pebble.Iterator, phys uint32, hash uint64,
 		}
 	}
 	return it.Error()
-}
-
-// eachHead visits the heads of a physical database, from a key on unless that is nil.
-func eachHead(db *pebble.DB, from []byte, phys uint32, visit func(hash uint64, key []byte, h *format.Head) error) error {
-	if from == nil {
-		from = format.AppendPhysBound(nil, format.PrefixHead, uint64(phys))
-	}
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: format.AppendPhysBound(nil, format.PrefixHead, uint64(phys)+1)})
-	if err != nil {
-		return err
-	}
-	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		var hash uint64
-		var key []byte
-		var h format.Head
-		if _, hash, key, err = format.SplitHeadKey(it.Key()); err == nil {
-			h, err = format.DecodeHead(it.Value())
-		}
-		if err == nil {
-			err = visit(hash, key, &h)
-		}
-	}
-	return errors.Join(err, it.Error(), it.Close())
 }
 
 const (
@@ -268,7 +248,7 @@ func (m *merger) read(phys uint32, from []byte) (next []byte, err error) {
 	clear(m.some)
 	m.some, m.bytes = m.some[:0], 0
 	err = m.in.View(func(db *pebble.DB) error {
-		return eachHead(db, from, phys, func(hash uint64, key []byte, h *format.Head) error {
+		return heads.Each(db, from, phys, func(hash uint64, key []byte, h *format.Head) error {
 			if len(m.some) == mergedKeys || m.bytes >= mergedBytes {
 				next = format.AppendHeadKey(nil, phys, hash, key)
 				return errEnough
@@ -294,7 +274,7 @@ func (m *merger) add(db *pebble.DB, phys uint32, hash uint64, key []byte, h *for
 		m.some = append(m.some, k)
 		return nil
 	}
-	v, err := m.tx.s.decode(h.Kind, h.Payload)
+	v, err := m.tx.s.heads.Decode(h.Kind, h.Payload)
 	if err == nil && h.Paged {
 		err = lsm.ReadPages(db, phys, hash, key, v, 0, nil)
 	}

@@ -92,7 +92,7 @@ func TestDeathOfTheProcessLosesNothing(t *testing.T) {
 				tx.Unlock()
 				if heavy && lsn > 0 {
 					waits++
-					if err := s.WaitDurable(lsn); err != nil {
+					if err := s.commits.WaitDurable(lsn); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -44,7 +44,7 @@ func largeFilter(t *testing.T) *bloom.Filter {
 // heads returns the payloads of the heads that the disk of a member has.
 func (n *node) heads() (all [][]byte) {
 	n.w.Helper()
-	it, err := n.s.disk.DB.NewIter(&pebble.IterOptions{LowerBound: format.AppendGroup(nil, format.PrefixHead), UpperBound: format.AppendGroupEnd(nil, format.PrefixHead)})
+	it, err := n.s.files.Disk.DB.NewIter(&pebble.IterOptions{LowerBound: format.AppendGroup(nil, format.PrefixHead), UpperBound: format.AppendGroupEnd(nil, format.PrefixHead)})
 	n.must(err)
 	for it.First(); it.Valid(); it.Next() {
 		h, err := format.DecodeHead(it.Value())
@@ -114,7 +114,7 @@ func TestValuesAboveTheLevelLeaveNothing(t *testing.T) {
 	defer tx.Unlock()
 	tx.SetString([]byte("k"), []byte("v"), NoExpiry)
 	tx.Commit()
-	newest := s.Newest()
+	newest := s.commits.Newest()
 	d := json.New(tx.HashKeys())
 	d.SetRoot(nil, json.AppendString(nil, []byte("text")))
 	want := NeedsLevelError{Needs: LevelModules, Has: LevelTold}
@@ -127,7 +127,7 @@ func TestValuesAboveTheLevelLeaveNothing(t *testing.T) {
 	if b, ok, err := tx.String([]byte("k")); string(b) != "v" || !ok || err != nil || tx.DBSize(0) != 1 {
 		t.Errorf("the key holds %q, %v, %v; there are %d keys", b, ok, err, tx.DBSize(0))
 	}
-	if tx.Commit() != 0 || s.Newest() != newest {
+	if tx.Commit() != 0 || s.commits.Newest() != newest {
 		t.Error("there is a record of what was refused")
 	}
 }

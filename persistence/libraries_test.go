@@ -76,7 +76,7 @@ func TestLibrariesAreInSnapshots(t *testing.T) {
 	all(s, 1, func(tx *Tx) { tx.Texts(Libraries).Set("a", "one") })
 	materialise(t, s)
 	all(s, 1, func(tx *Tx) { tx.Texts(Libraries).Set("b", "two") })
-	if err := s.Snapshot("copy"); err != nil {
+	if err := s.Snapshot("copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	all(s, 1, func(tx *Tx) { tx.Texts(Libraries).Clear() })
@@ -101,7 +101,7 @@ func TestDamagedLibraryIsFound(t *testing.T) {
 		materialise(t, s)
 		b := format.AppendText(nil, "a", "one")
 		b[i] ^= 1
-		if err := s.disk.DB.Set(format.AppendTextKey(nil, format.PrefixLibrary, "a"), b, pebble.Sync); err != nil {
+		if err := s.files.Disk.DB.Set(format.AppendTextKey(nil, format.PrefixLibrary, "a"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
-	"sync/atomic"
 
+	"github.com/vigildb/vigil/persistence/commits"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -31,49 +32,52 @@ func Open(o Options) (*Store, error) {
 // and SetSync.
 func Start(o Options) (*Store, error) {
 	o = o.withDefaults()
-	s := &Store{opts: o, replayAllowance: newAllowance(o.bound())}
+	s := &Store{opts: o}
 	s.keyspace.Init(&s.keys.Values, o.RecentBytes)
 	s.feed.Keys = &s.keys.Values
-	s.reserve.Init(o.FS, o.Dir, o.Reserve, operatorLog{s})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.passes, s.stopPasses = context.WithCancel(s.ctx)
-	s.journal.Init()
+	s.initFiles()
+	s.commits.Init(commits.Config{Files: &s.files, Reserve: &s.reserve, Passes: &s.writer, Pacer: &s.writer, Operator: operatorLog{s},
+		Elapsed: o.Elapsed, Hash: s.Hash, LockAll: s.keyspace.LockAll, Done: s.ctx.Done()})
 	s.join()
-	s.disk.Init(s.ctx.Done())
-	s.seen.newest = make([]uint64, seenSlots)
 	s.initWriter()
+	s.initReplay()
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)
-	if err := s.openDisk(); err != nil {
+	if err := s.files.Open(); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
 	if err := s.survey(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.tail.Close(), s.closeLog(), s.closeDisk()))
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.files.Tail.Close(), s.closeLog(), s.files.Close()))
 	}
 	return s, nil
 }
 
 // survey reads what must be known before the replay.
 func (s *Store) survey() error {
-	if err := s.loadMeta(); err != nil {
+	if err := s.files.LoadMeta(); err != nil {
 		return err
 	}
+	s.keys = format.DeriveKeys(s.files.Meta.Secret)
+	s.keyspace.Phys = s.files.Meta.Phys
+	s.trimmed.Store(s.files.Meta.Trimmed.LSN)
 	if err := s.openLog(); err != nil {
 		return err
 	}
-	if err := s.openTail(); err != nil {
+	if err := s.files.OpenTail(); err != nil {
 		return err
 	}
 	for i := range s.keyspace.Shard {
-		s.keyspace.Shard[i].Tables = make([]*keyspace.Table, len(s.mapping.Phys))
+		s.keyspace.Shard[i].Tables = make([]*keyspace.Table, len(s.files.Meta.Phys))
 	}
 	return s.loadContents()
 }
 
 // loadContents reads what must be known of what is on disk.
 func (s *Store) loadContents() error {
-	return errors.Join(s.loadCounts(), s.loadMarks(), s.loadTexts())
+	return errors.Join(s.heads.LoadCounts(), s.files.LoadMarks(), s.loadTexts())
 }
 
 // Load replays the journal and starts the background work, once. After an error,
@@ -82,7 +86,7 @@ func (s *Store) Load(ctx context.Context) error {
 	if err := s.load(ctx); err != nil {
 		return fmt.Errorf("open store %s: %w", s.opts.Dir, wal.Named(err))
 	}
-	s.loading.done.Store(true)
+	s.replay.Serve()
 	s.startTasks()
 	return nil
 }
@@ -91,49 +95,29 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.writer.Settle(); err != nil {
 		return err
 	}
-	at, err := s.replay(ctx)
+	at, err := s.replay.Journal(ctx)
 	if err != nil {
 		return err
 	}
-	s.journal.Resume(at)
-	s.durable.Resume(at.LSN)
-	if s.tail != nil && s.member == nil && planted != unkeptRecords {
-		s.journal.SetTail(s.tail)
+	s.commits.Journal.Resume(at)
+	s.commits.Durable.Resume(at.LSN)
+	if s.files.Tail != nil && s.member == nil && planted != unkeptRecords {
+		s.commits.Journal.SetTail(s.files.Tail)
 	}
-	if s.lost != nil {
-		s.opts.Logf(LevelWarn, "%s", s.lost.Report(s.journal.Newest()))
+	if s.files.Lost != nil {
+		s.opts.Logf(LevelWarn, "%s", s.files.Lost.Report(s.commits.Journal.Newest()))
 	}
 	if err := s.extend(); err != nil {
 		return err
 	}
-	if err := s.complete(); err != nil {
+	if err := s.files.Complete(); err != nil {
 		return err
 	}
-	if err := errors.Join(s.purger.Unmapped(s.mapping.Phys, s.journal.Newest()), s.dropIntake()); err != nil {
+	if err := errors.Join(s.purger.Unmapped(s.files.Meta.Phys, s.commits.Journal.Newest()), s.dropIntake()); err != nil {
 		return err
 	}
-	return s.disk.Fence().Adopt(s.fatal)
+	return s.files.Disk.Fence().Adopt(s.commits.Fatal)
 }
 
-// progress is how far Load has got. Records are counted, as the bytes of what is
-// still to come are not known; bytes are what the journal takes on disk.
-type progress struct {
-	total               atomic.Int64  // bytes
-	first, current, end atomic.Uint64 // records
-	done                atomic.Bool
-}
-
-// Progress returns how many bytes of the journal Load has replayed, and how many
-// there are.
-func (s *Store) Progress() (loaded, total int64) {
-	p := &s.loading
-	total = p.total.Load()
-	first := p.first.Load()
-	part, whole := p.current.Load()-first, p.end.Load()-first
-	if part >= whole {
-		return total, total
-	}
-	hi, lo := bits.Mul64(uint64(total), part)
-	quotient, _ := bits.Div64(hi, lo, whole)
-	return int64(quotient), total
-}
+// Progress returns how far Load has got.
+func (s *Store) Progress() *replay.Progress { return &s.replay.Progress }

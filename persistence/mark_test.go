@@ -87,7 +87,7 @@ func TestMarkFollowsTheDeletionOfWhatWasNotWritten(t *testing.T) {
 	s := openMemory(t, Options{FS: mem, IdleAfter: -1, Sync: SyncNever})
 	key := []byte("k")
 	lsn := all(s, 1, func(tx *Tx) { tx.SetString(key, []byte("v"), NoExpiry) })
-	if err := s.WaitDurable(lsn); err != nil {
+	if err := s.commits.WaitDurable(lsn); err != nil {
 		t.Fatal(err)
 	}
 	ctx := once(t, func() { all(s, 1, func(tx *Tx) { tx.Delete(key) }) })
@@ -113,7 +113,7 @@ func TestMarkBehindTheJournalIsDamage(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
 	setKeys(s, 0, 10, []byte("v"))
-	if err := s.disk.DB.Set(format.AppendMarkKey(nil, 3), []byte{100, 0, 0, 0, 0, 0, 0, 0}, pebble.Sync); err != nil {
+	if err := s.files.Disk.DB.Set(format.AppendMarkKey(nil, 3), []byte{100, 0, 0, 0, 0, 0, 0, 0}, pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s)

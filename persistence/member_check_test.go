@@ -11,7 +11,7 @@ import (
 func (n *node) confirm() {
 	w := n.w
 	for i := 0; i < len(n.made); {
-		if !n.s.Confirmed(n.position[i]) {
+		if !n.s.commits.Confirmed(n.position[i]) {
 			i++
 			continue
 		}

@@ -34,7 +34,7 @@ func (c *client) write(n *node, number uint64) (ok bool, err error) {
 	if position == 0 {
 		return false, nil
 	}
-	if err := n.s.WaitDurable(position); err != nil {
+	if err := n.s.commits.WaitDurable(position); err != nil {
 		if !errors.Is(err, ErrNotLeader) && !errors.Is(err, journal.ErrAbandoned) {
 			return false, err
 		}
@@ -47,7 +47,7 @@ func (c *client) write(n *node, number uint64) (ok bool, err error) {
 // look reads the key on a member, and keeps what was read if the reply may be sent.
 func (c *client) look(n *node) error {
 	number, position := n.number(c.key)
-	if n.s.WaitDurable(position) != nil {
+	if n.s.commits.WaitDurable(position) != nil {
 		return nil
 	}
 	c.read = max(c.read, number)

@@ -74,7 +74,7 @@ func TestDamagedLogOfAMemberIsRefused(t *testing.T) {
 func TestSnapshotOfAMemberHasItsLog(t *testing.T) {
 	w, n := damagedMember(t)
 	defer w.close()
-	n.must(n.s.Snapshot("copy"))
+	n.must(n.s.Snapshot("copy", nil))
 	last := n.last()
 	n.put("later", "1")
 	n.share()

@@ -36,7 +36,7 @@ func TestBigRecordsOfAGroup(t *testing.T) {
 	}
 	wrote := give(old, "a")
 	spread(old, other, third)
-	if err := old.s.WaitDurable(wrote); err != nil {
+	if err := old.s.commits.WaitDurable(wrote); err != nil {
 		t.Fatal(err)
 	}
 	give(old, "b")
@@ -49,8 +49,8 @@ func TestBigRecordsOfAGroup(t *testing.T) {
 		if value, _ := n.get("big"); value != strings.Repeat("a", bigRecord) {
 			t.Errorf("member %d has %d bytes, which begin with %.3q", n.id, len(value), value)
 		}
-		if n.s.journal.PendingBig() != 0 || n.s.journal.Pending() != 0 {
-			t.Errorf("member %d waits to hand over %d and %d bytes", n.id, n.s.journal.PendingBig(), n.s.journal.Pending())
+		if n.s.commits.Journal.PendingBig() != 0 || n.s.commits.Journal.Pending() != 0 {
+			t.Errorf("member %d waits to hand over %d and %d bytes", n.id, n.s.commits.Journal.PendingBig(), n.s.commits.Journal.Pending())
 		}
 	}
 	give(other, "e")
@@ -102,7 +102,7 @@ func TestMemberWithAFailingDiskEndsInOrder(t *testing.T) {
 			t.Errorf("leads %v: there is no error", leads)
 		}
 		if leads {
-			if err := n.s.WaitDurable(wrote); err == nil || n.s.Confirmed(wrote) {
+			if err := n.s.commits.WaitDurable(wrote); err == nil || n.s.commits.Confirmed(wrote) {
 				t.Errorf("confirmed what nobody has: %v", err)
 			}
 			n.elected, n.leads = 0, false

@@ -118,7 +118,7 @@ func TestValuesWaitForTheLog(t *testing.T) {
 		},
 		"a note of an orderly end": func(n *node) { n.must(n.log().SetBoot(grouplog.Boot{Closed: true})) },
 		"a snapshot": func(n *node) {
-			n.must(n.s.Snapshot("copy"))
+			n.must(n.s.Snapshot("copy", nil))
 			n.must(errors.Join(n.fs.RemoveAll("db"), n.fs.Rename("copy", "db")))
 			f, err := n.fs.OpenDir("")
 			n.must(err)

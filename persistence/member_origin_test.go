@@ -23,10 +23,10 @@ func TestSnapshotsSayOfWhatTheyAre(t *testing.T) {
 	mem := vfs.NewMem()
 	s := openMemory(t, Options{FS: mem, IdleAfter: -1})
 	o := someOrigin()
-	if err := errors.Join(s.SnapshotOf("snaps/part", o), s.Snapshot("snaps/plain")); err != nil {
+	if err := errors.Join(s.Snapshot("snaps/part", o), s.Snapshot("snaps/plain", nil)); err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.Snapshots("snaps")
+	found, err := s.Snapshots().List("snaps")
 	if err != nil || len(found) != 2 || !reflect.DeepEqual(found[0].Origin, o) || found[1].Origin != nil {
 		t.Fatalf("listed: %+v, %v", found, err)
 	}
@@ -55,7 +55,7 @@ func TestSnapshotsSayOfWhatTheyAre(t *testing.T) {
 func TestDamagedOriginIsFound(t *testing.T) {
 	mem := vfs.NewMem()
 	s := openMemory(t, Options{FS: mem, IdleAfter: -1})
-	if err := s.SnapshotOf("snaps/a", someOrigin()); err != nil {
+	if err := s.Snapshot("snaps/a", someOrigin()); err != nil {
 		t.Fatal(err)
 	}
 	foreign := someOrigin()
@@ -69,7 +69,7 @@ func TestDamagedOriginIsFound(t *testing.T) {
 	if _, err := Restore(Options{FS: mem, Dir: "new"}, "snaps/a", func(string, int64, int64) {}); !errors.Is(err, ErrDamaged) {
 		t.Errorf("restored: %v", err)
 	}
-	if found, err := s.Snapshots("snaps"); err != nil || len(found) != 1 || found[0].Origin != nil {
+	if found, err := s.Snapshots().List("snaps"); err != nil || len(found) != 1 || found[0].Origin != nil {
 		t.Errorf("listed: %+v, %v", found, err)
 	}
 }

@@ -26,7 +26,7 @@ func (n *node) unused(identity string) string {
 		return "the identity is " + string(n.log().Identity())
 	case memberHost{n.s}.AnyKeys() || len(n.s.Texts(Libraries))+len(n.s.Texts(Users))+len(n.s.Texts(Directives))+len(n.s.Texts(Moves)) > 0:
 		return "there are keys or texts"
-	case n.s.journal.Newest() != 0 || n.s.Synced() != 0:
+	case n.s.commits.Journal.Newest() != 0 || n.s.commits.Synced() != 0:
 		return "there are records"
 	case n.s.trimmed.Load() != 0 || !n.looksForExpiries():
 		return "something is known of the former store"
@@ -76,7 +76,7 @@ func TestRenewedStoreIsOneOfANewMember(t *testing.T) {
 	leader.must(err)
 	leader.must(m.Restore(in, grouplog.HardState{Term: e.Term, Commit: e.Index}))
 	leader.has(t, true)
-	if leader.s.Confirmed(position) {
+	if leader.s.commits.Confirmed(position) {
 		t.Error("a change of its former life is confirmed")
 	}
 	leader.replace(leader.fs.CrashClone(vfs.CrashCloneCfg{}))
@@ -100,8 +100,8 @@ func TestRenewedStoreCountsFromTheBeginning(t *testing.T) {
 	leader.must(m.Commit(entries))
 	leader.must(m.Lead(9))
 	position := leader.put("a", "1")
-	if Record(position) != 1 || leader.s.Confirmed(position) {
-		t.Errorf("record %d, confirmed %v before it is committed", Record(position), leader.s.Confirmed(position))
+	if Record(position) != 1 || leader.s.commits.Confirmed(position) {
+		t.Errorf("record %d, confirmed %v before it is committed", Record(position), leader.s.commits.Confirmed(position))
 	}
 	leader.elected = 9
 	leader.commit.Step(false)
@@ -112,7 +112,7 @@ func TestRenewedStoreCountsFromTheBeginning(t *testing.T) {
 	entries = []grouplog.Entry{{Index: 2, Term: 9, Type: grouplog.Records, Data: data[0]}}
 	leader.must(m.Append(entries, nil))
 	leader.must(m.Commit(entries))
-	if !leader.s.Confirmed(position) {
+	if !leader.s.commits.Confirmed(position) {
 		t.Error("what is committed is not confirmed")
 	}
 	leader.must(m.Append(nil, &grouplog.HardState{Term: 9, Vote: leader.id, Commit: 2}))

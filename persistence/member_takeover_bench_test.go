@@ -42,7 +42,7 @@ func BenchmarkTakeover(b *testing.B) {
 		}
 		leader.put(fmt.Sprintf("key %d", i), string(value))
 	}
-	for leader.s.Synced() < leader.s.journal.Newest() {
+	for leader.s.commits.Synced() < leader.s.commits.Journal.Newest() {
 		for _, data := range leader.proposed() {
 			leader.must(m.Append([]grouplog.Entry{{Index: leader.last() + 1, Term: 1, Type: grouplog.Records, Data: data}}, nil))
 		}

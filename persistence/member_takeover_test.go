@@ -82,7 +82,7 @@ func ahead(t testing.TB) (w *world, leader, lags *node) {
 	w = newWorld(t, 5, 1)
 	leader, other, lags := lead(t, w)
 	commit := func() {
-		for leader.s.Synced() < leader.s.journal.Newest() {
+		for leader.s.commits.Synced() < leader.s.commits.Journal.Newest() {
 			leader.propose()
 			leader.send(other)
 			leader.count()
@@ -436,7 +436,7 @@ func TestAStateTravelsInBlocksOfAnySize(t *testing.T) {
 	defer w.close()
 	long, large := string(bytes.Repeat([]byte("k"), 1<<20)), string(bytes.Repeat([]byte("v"), 3*blockBytes))
 	leader.put(long, large)
-	for leader.s.Synced() < leader.s.journal.Newest() {
+	for leader.s.commits.Synced() < leader.s.commits.Journal.Newest() {
 		leader.propose()
 		leader.send(w.nodes[0])
 		leader.count()

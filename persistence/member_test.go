@@ -174,10 +174,10 @@ func TestDeposedLeaderConfirmsNothingOfAnother(t *testing.T) {
 	wrote := old.put("a", "old")
 	value, read := old.get("a")
 	waiting := make(chan error, 1)
-	go func() { waiting <- old.s.WaitDurable(wrote) }()
+	go func() { waiting <- old.s.commits.WaitDurable(wrote) }()
 	old.propose()
-	if value != "old" || old.s.Confirmed(wrote) || old.s.Confirmed(read) {
-		t.Fatalf("read %q, confirmed %v and %v", value, old.s.Confirmed(wrote), old.s.Confirmed(read))
+	if value != "old" || old.s.commits.Confirmed(wrote) || old.s.commits.Confirmed(read) {
+		t.Fatalf("read %q, confirmed %v and %v", value, old.s.commits.Confirmed(wrote), old.s.commits.Confirmed(read))
 	}
 	w.elect(other, third)
 	other.send(third)
@@ -195,14 +195,14 @@ func TestDeposedLeaderConfirmsNothingOfAnother(t *testing.T) {
 	if err := <-waiting; err == nil {
 		t.Error("a write that was given up was confirmed")
 	}
-	if err := old.s.WaitDurable(read); err == nil || old.s.Confirmed(wrote) || old.s.Confirmed(read) {
-		t.Errorf("confirmed: write %v, read %v, %v", old.s.Confirmed(wrote), old.s.Confirmed(read), err)
+	if err := old.s.commits.WaitDurable(read); err == nil || old.s.commits.Confirmed(wrote) || old.s.commits.Confirmed(read) {
+		t.Errorf("confirmed: write %v, read %v, %v", old.s.commits.Confirmed(wrote), old.s.commits.Confirmed(read), err)
 	}
 	value, read = old.get("a")
-	if value != "new" || !old.s.Confirmed(read) {
-		t.Errorf("read %q, confirmed: %v", value, old.s.Confirmed(read))
+	if value != "new" || !old.s.commits.Confirmed(read) {
+		t.Errorf("read %q, confirmed: %v", value, old.s.commits.Confirmed(read))
 	}
-	if later := other.put("c", "1"); old.s.Confirmed(max(wrote, later)) {
+	if later := other.put("c", "1"); old.s.commits.Confirmed(max(wrote, later)) {
 		t.Error("what depends on what was given up is confirmed with something later")
 	}
 }
@@ -224,7 +224,7 @@ func TestValuesWaitForTheCommit(t *testing.T) {
 	if value, _ := old.get("a"); value != "" {
 		t.Errorf("after the rollback a is %q", value)
 	}
-	if it := heads(t, old.s); it > 0 {
+	if it := headsOf(t, old.s); it > 0 {
 		t.Errorf("%d heads are on disk", it)
 	}
 	old.crash(100)
@@ -233,10 +233,10 @@ func TestValuesWaitForTheCommit(t *testing.T) {
 	}
 }
 
-// heads counts the heads on disk.
-func heads(t testing.TB, s *Store) (n int) {
+// headsOf counts the heads on disk.
+func headsOf(t testing.TB, s *Store) (n int) {
 	t.Helper()
-	it, err := s.disk.DB.NewIter(nil)
+	it, err := s.files.Disk.DB.NewIter(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestFollowerChangesNothingByItself(t *testing.T) {
 	materialise(t, other.s)
 	for range 2 { // in memory, and on disk only
 		w.now += 1000
-		before := other.s.journal.Newest()
+		before := other.s.commits.Journal.Newest()
 		if got := other.s.ExpireCycle(w.now, 1e9); got != 0 {
 			t.Errorf("%d keys expired on a follower", got)
 		}
@@ -329,8 +329,8 @@ func TestFollowerChangesNothingByItself(t *testing.T) {
 		other.s.SetMaxMemory(1, PolicyAllKeysLRU, 5)
 		other.s.MakeRoom()
 		other.s.SetMaxMemory(0, PolicySpill, 5)
-		if got := other.s.journal.Newest(); got != before || heads(t, other.s) != 1 {
-			t.Errorf("record %d follows %d, %d heads are on disk", got, before, heads(t, other.s))
+		if got := other.s.commits.Journal.Newest(); got != before || headsOf(t, other.s) != 1 {
+			t.Errorf("record %d follows %d, %d heads are on disk", got, before, headsOf(t, other.s))
 		}
 		other.s.SetMaxMemory(1, PolicySpill, 5)
 		other.s.MakeRoom()
@@ -453,7 +453,7 @@ func TestMemberRefusesWhatIsOutOfOrder(t *testing.T) {
 	if err := third.s.Member().Append([]grouplog.Entry{{Index: third.last() + 1, Term: n.elected, Type: grouplog.Records, Data: bad}}, nil); !errors.Is(err, grouplog.ErrCorrupt) {
 		t.Errorf("a damaged chunk: %v", err)
 	}
-	if n.s.Confirmed(old) {
+	if n.s.commits.Confirmed(old) {
 		t.Error("a record without a majority is confirmed")
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/files"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/lsm"
@@ -103,7 +104,7 @@ func (f *formerMember) make() {
 	marked, err := l.GoOn(f.Logf)
 	f.must(err)
 	fenced := fence.New(marked, "db")
-	db, err := lsm.Open("db", lsm.Options(fenced, pebbleLog{&Store{opts: Options{}.withDefaults()}, fenced}), fenced, func() bool { return false })
+	db, err := lsm.Open("db", lsm.Options(fenced, quietLog(fenced)), fenced, func() bool { return false })
 	f.must(err)
 	meta, err := lsm.ReadMeta(db, format.Meta{})
 	f.must(err)
@@ -138,9 +139,9 @@ func (f *formerMember) make() {
 // keep has the tail have entries.
 func (f *formerMember) keep(secret [16]byte, entries []grouplog.Entry) {
 	f.Helper()
-	m, err := f.memory.Map("db/"+tail.Name, tail.Size(formerSlots, tailSlot))
+	m, err := f.memory.Map("db/"+tail.Name, tail.Size(formerSlots, files.TailSlot))
 	f.must(err)
-	t, err := tail.New(m, formerSlots, tailSlot, tail.Identity{Store: secret, Boot: upgradedBoot})
+	t, err := tail.New(m, formerSlots, files.TailSlot, tail.Identity{Store: secret, Boot: upgradedBoot})
 	f.must(err)
 	for i, e := range entries {
 		var prefix [13]byte
@@ -206,7 +207,7 @@ func TestMemberOfFormat2BecomesOneOfFormat3(t *testing.T) {
 	}
 	for range 2 {
 		s := f.check(f.fs, f.newest, unchanged, true)
-		if b, closer, err := s.disk.DB.Get(format.AppendMetaKey(nil)); err != nil || b[0] != 3 || closer.Close() != nil {
+		if b, closer, err := s.files.Disk.DB.Get(format.AppendMetaKey(nil)); err != nil || b[0] != 3 || closer.Close() != nil {
 			t.Errorf("format %v: %v", b, err)
 		}
 		f.close(s)
@@ -223,7 +224,7 @@ func TestMemberOfFormat2BecomesOneOfFormat3(t *testing.T) {
 	if first, _ := m.Log().Bounds(); first <= f.last {
 		t.Errorf("entries from %d on are left", first)
 	}
-	if some, err := lsm.Any(s.disk.DB, format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal)); some || err != nil {
+	if some, err := lsm.Any(s.files.Disk.DB, format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal)); some || err != nil {
 		t.Errorf("entries are in Pebble: %v, %v", some, err)
 	}
 	f.first, _ = m.Log().Bounds()
@@ -291,7 +292,7 @@ func TestMemberThatCannotLeaveFormat2StaysAsItIs(t *testing.T) {
 	}
 	o := f.options(f.fs)
 	damaged := f.memory.Clone()
-	damaged.Each(func(b []byte) { b[len(b)-formerSlots*tailSlot+20]++ })
+	damaged.Each(func(b []byte) { b[len(b)-formerSlots*files.TailSlot+20]++ })
 	o.MapTail = damaged.Map
 	if _, err := Open(o); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "db/vigil-tail: ") {
 		t.Errorf("with a damaged tail: %v", err)

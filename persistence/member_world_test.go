@@ -161,7 +161,7 @@ func (n *node) termOf(index uint64) uint64 {
 
 // newest is the newest record in memory.
 func (n *node) newest() recordAt {
-	lsn := n.s.journal.Newest()
+	lsn := n.s.commits.Journal.Newest()
 	if n.leads && lsn > n.began {
 		return recordAt{n.elected, lsn}
 	}
@@ -186,7 +186,7 @@ func (n *node) transact() {
 	w.now += int64(w.r.IntN(3))
 	n.m.now = w.now
 	n.m.expire()
-	before := n.s.journal.Newest()
+	before := n.s.commits.Journal.Newest()
 	position := uint64(0)
 	var set Shards
 	set.AddAll()
@@ -199,11 +199,11 @@ func (n *node) transact() {
 	tx.Unlock()
 	n.heed()
 	if position != 0 {
-		n.made = append(n.made, recordAt{n.elected, n.s.journal.Newest()})
+		n.made = append(n.made, recordAt{n.elected, n.s.commits.Journal.Newest()})
 		n.position = append(n.position, max(position, tx.Seen()))
 		w.effects["write"]++
 	}
-	if n.s.journal.Newest() > before {
+	if n.s.commits.Journal.Newest() > before {
 		w.states[n.newest()] = state{n.m.clone(), false}
 	}
 	if w.r.IntN(3) == 0 {
@@ -217,11 +217,11 @@ func (n *node) expire() {
 		n.s.ExpireCycle(n.w.now, 1e6)
 		return
 	}
-	if n.s.journal.Newest() > n.s.Synced() || len(n.passes) > 0 {
+	if n.s.commits.Journal.Newest() > n.s.commits.Synced() || len(n.passes) > 0 {
 		return // a pass may end an entry in the middle of it
 	}
 	n.s.ExpireCycle(n.w.now, 1e6)
-	if n.s.journal.Newest() > n.s.Synced() {
+	if n.s.commits.Journal.Newest() > n.s.commits.Synced() {
 		n.m.now = n.w.now
 		n.m.expire()
 		all(n.s, n.m.now, func(tx *Tx) { n.m.sweep(n.w, tx) })
@@ -258,7 +258,7 @@ func (n *node) follow() {
 	if n.elected == 0 {
 		return
 	}
-	if n.leads && n.s.journal.Newest() > n.s.Synced() {
+	if n.leads && n.s.commits.Journal.Newest() > n.s.commits.Synced() {
 		n.w.effects["roll back"]++
 	}
 	n.elected, n.leads = 0, false
@@ -388,7 +388,7 @@ func (n *node) count() {
 
 // materialise begins a pass, which waits for what is not committed.
 func (n *node) materialise() {
-	if n.s.journal.Newest() == n.s.Synced() {
+	if n.s.commits.Journal.Newest() == n.s.commits.Synced() {
 		n.endPasses()
 		materialise(n.w, n.s)
 		n.w.effects["pass"]++
@@ -456,7 +456,7 @@ func (w *world) settle() *node {
 			break
 		}
 		n.propose()
-		done = n.s.Synced() == n.s.journal.Newest()
+		done = n.s.commits.Synced() == n.s.commits.Journal.Newest()
 		for _, o := range w.nodes {
 			n.send(o)
 			done = done && o.s.Member().Applied() == n.last()

@@ -17,14 +17,15 @@ func (s *Store) Member() *member.Member { return s.member }
 // memberHost is the store as its member sees it.
 type memberHost struct{ s *Store }
 
-func (h memberHost) Live() member.Applier       { return h.s.newLive() }
+func (h memberHost) Live() member.Applier       { return h.s.replay.Live() }
 func (h memberHost) HoldStill() (end func())    { return h.s.holdStill() }
-func (h memberHost) Rewarm()                    { h.s.warmer.restart() }
-func (h memberHost) Meta() *format.Meta         { return &h.s.mapping }
+func (h memberHost) Rewarm()                    { h.s.warmer.Restart() }
+func (h memberHost) Meta() *format.Meta         { return &h.s.files.Meta }
 func (h memberHost) Trimmed(lsn uint64)         { h.s.trimmed.Store(lsn) }
-func (h memberHost) LogConfig() storelog.Config { return h.s.logConfig() }
-func (h memberHost) Options() *pebble.Options   { return h.s.pebbleOptions(h.s.disk.Fence()) }
-func (h memberHost) Failed(err error) error     { return h.s.logFailed(err) }
+func (h memberHost) LogConfig() storelog.Config { return h.s.files.LogConfig() }
+func (h memberHost) Options() *pebble.Options   { return h.s.files.Options(h.s.files.Disk.Fence()) }
+func (h memberHost) Failed(err error) error     { return h.s.files.Failed(err) }
+func (h memberHost) Grown()                     { h.s.writer.Grown() }
 
 // Remake implements member.Host.
 func (h memberHost) Remake() error {
@@ -41,9 +42,9 @@ func (h memberHost) Remake() error {
 
 // AnyKeys implements member.Host.
 func (h memberHost) AnyKeys() bool {
-	for db := range h.s.mapping.Phys {
+	for db := range h.s.files.Meta.Phys {
 		for sh := range h.s.keyspace.Shard {
-			if h.s.sizeOf(sh, db) > 0 {
+			if h.s.keyspace.Size(sh, db) > 0 {
 				return true
 			}
 		}
@@ -51,16 +52,9 @@ func (h memberHost) AnyKeys() bool {
 	return false
 }
 
-// Grown implements member.Host.
-func (h memberHost) Grown() {
-	if h.s.log.Bytes() > h.s.writer.JournalBound() {
-		h.s.writer.Signal()
-	}
-}
-
 // Kept implements member.Host.
 func (h memberHost) Kept() (chunks []tail.Chunk, whole bool, err error) {
-	f := h.s.tailFile()
+	f := h.s.files.TailFile()
 	if chunks, whole, err = f.Read(); err != nil {
 		err = fmt.Errorf("%s: %w", f.Path, err)
 	}
@@ -68,11 +62,10 @@ func (h memberHost) Kept() (chunks []tail.Chunk, whole bool, err error) {
 }
 
 // DropKept implements member.Host.
-func (h memberHost) DropKept() { _ = h.s.tailFile().Remove() }
+func (h memberHost) DropKept() { _ = h.s.files.TailFile().Remove() }
 
 // join makes the store a member before anything is read.
 func (s *Store) join() {
-	s.durable.Init()
 	if s.opts.Replicator == nil {
 		return
 	}
@@ -82,28 +75,23 @@ func (s *Store) join() {
 	}
 	s.member = member.New(member.Config{
 		Host: memberHost{s}, Log: operatorLog{s}, Replicator: s.opts.Replicator, Newest: newest,
-		Disk: &s.disk, Keyspace: &s.keyspace, Journal: &s.journal, Durable: &s.durable, Size: &s.log, Expiries: &s.expiries,
+		Disk: &s.files.Disk, Keyspace: &s.keyspace, Journal: &s.commits.Journal, Durable: &s.commits.Durable, Size: &s.commits.Length, Expiries: &s.expiries,
 		FS: s.opts.FS, Dir: s.opts.Dir, Boot: s.opts.Boot, Tail: s.opts.Tail,
 	})
+	s.commits.Join(s.member)
 }
 
 // openLog opens the log of the store, or of its group if it is in one.
 func (s *Store) openLog() error {
 	m := s.member
-	if s.mapping.Grouped != (m != nil) {
+	if s.files.Meta.Grouped != (m != nil) {
 		if m != nil {
 			return fmt.Errorf("the store is alone, and cannot become a member of a group: %w", ErrMember)
 		}
 		return fmt.Errorf("the store is a member of a group, and cannot be opened alone: %w", ErrMember)
 	}
 	if m == nil {
-		return s.openChunks()
+		return s.files.OpenLog()
 	}
 	return m.Open()
-}
-
-// memberTask makes the task that proposes what is journalled. It stands in the place of the
-// committer, and has its name.
-func (s *Store) memberTask() *task {
-	return &task{name: "commit", wake: s.member.Wake(), period: syncPeriod, step: s.member.Step, last: s.member.SyncLater}
 }

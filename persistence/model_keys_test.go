@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -86,7 +87,7 @@ func (o *trial) patch() bool {
 	if o.wrongType("PatchString", err, structures.KindString) {
 		return false
 	}
-	o.old.kind, o.old.s = structures.KindString, string(patched([]byte(o.old.s), off, b))
+	o.old.kind, o.old.s = structures.KindString, string(slots.Patched([]byte(o.old.s), off, b))
 	o.put(o.old)
 	return true
 }

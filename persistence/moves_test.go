@@ -25,7 +25,7 @@ func TestMovesLastUntilTheyAreOver(t *testing.T) {
 		}
 	})
 	s = reopenTexts(t, s, Moves, "set", map[string]string{"1": "there 0-5", "2": ""})
-	if err := s.Snapshot("copy"); err != nil {
+	if err := s.Snapshot("copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	all(s, 1, func(tx *Tx) {
@@ -49,7 +49,7 @@ func TestDamagedMoveIsFound(t *testing.T) {
 		materialise(t, s)
 		b := format.AppendText(nil, "7", "x")
 		b[i] ^= 1
-		if err := s.disk.DB.Set(format.AppendTextKey(nil, format.PrefixMove, "7"), b, pebble.Sync); err != nil {
+		if err := s.files.Disk.DB.Set(format.AppendTextKey(nil, format.PrefixMove, "7"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

@@ -3,20 +3,22 @@
 package persistence
 
 import (
+	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/persistence/replay"
 )
 
 var planted = noMutant
 
-// Mutants are the bugs that Plant knows.
-var Mutants = map[string]mutant{"skipped sync": skippedSync, "swapped chunks": swappedChunks,
-	"hasty reader": hastyReader, "hasty values": hastyValues, "overcut journal": overcutJournal,
-	"unkept records": unkeptRecords, "hasty free": hastyFree}
+// Mutants are the bugs that Plant knows. Those without a number are in other rooms.
+var Mutants = map[string]mutant{"skipped sync": noMutant, "swapped chunks": noMutant,
+	"hasty reader": noMutant, "hasty values": noMutant, "overcut journal": overcutJournal,
+	"unkept records": unkeptRecords, "hasty free": noMutant}
 
 // MemberMutants are bugs of members of a group that Plant knows, some of them in their logs.
-var MemberMutants = map[string]mutant{"hasty values": hastyValues, "hasty commit": noMutant, "kept tail": noMutant,
-	"reused positions": noMutant, "forgotten rest": noMutant, "assumed keys": assumedKeys,
+var MemberMutants = map[string]mutant{"hasty values": noMutant, "hasty commit": noMutant, "kept tail": noMutant,
+	"reused positions": noMutant, "forgotten rest": noMutant, "assumed keys": noMutant,
 	"hasty log": noMutant, "unflushed entries": noMutant}
 
 // TakeoverMutants are bugs of members that are given the state of another one, which Plant knows.
@@ -25,6 +27,8 @@ var TakeoverMutants = map[string]mutant{"kept segments": noMutant, "ingest apart
 // Plant makes all stores have one of Mutants, MemberMutants or TakeoverMutants, or none with any other name.
 func Plant(name string) {
 	planted = max(Mutants[name], MemberMutants[name], TakeoverMutants[name])
+	commits.Plant(name)
 	grouplog.Plant(name)
 	member.Plant(name)
+	replay.Plant(name)
 }

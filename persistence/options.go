@@ -44,6 +44,10 @@ var (
 // SyncPolicy says when the journal is forced to the device.
 type SyncPolicy = journal.SyncPolicy
 
+// Record returns the number of the record at a position that Tx.Commit has returned, which
+// is the same on all members of a group.
+func Record(position uint64) uint64 { return journal.Record(position) }
+
 // The policies, see package journal.
 const (
 	SyncEverySecond = journal.SyncEverySecond

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/structures"
 )
 
 // A store can have the data of a master that sends its changes as a stream. What was applied of that is said in the
@@ -56,7 +55,7 @@ func (tx *Tx) Arrived(offset int64, db int) { tx.arrives = arrival{said: true, o
 
 // SetReplicated says whose data this is from the next Commit on.
 func (tx *Tx) SetReplicated(r Replicated) {
-	if tx.err != nil {
+	if tx.placer.Err != nil {
 		return
 	}
 	tx.arrives, tx.changed = arrival{said: true, whole: &r}, true
@@ -106,42 +105,3 @@ func (tx *Tx) KeepsExpired() bool { return tx.KeepExpired || tx.follows || tx.ke
 
 // DropExpired has the transaction delete what is over until Unlock, although a master decides that.
 func (tx *Tx) DropExpired() { tx.keeps = false }
-
-// replayedOrigin is what a goroutine of a replay has found of whose data it is.
-type replayedOrigin struct {
-	whole, part       Replicated
-	wholeLSN, partLSN uint64 // 0: none
-}
-
-// replay reads an operation of a record.
-func (o *replayedOrigin) replay(args *structures.Args, lsn uint64) error {
-	r, whole, err := format.DecodeReplicated(args)
-	if whole {
-		o.whole, o.wholeLSN = r, lsn
-	} else {
-		o.part, o.partLSN = r, lsn
-	}
-	return err
-}
-
-// settleOrigin determines whose data it is at the end of a replay.
-func (r *replay) settleOrigin() {
-	var last replayedOrigin
-	for _, w := range r.workers {
-		if o := &w.origin; o.wholeLSN > last.wholeLSN {
-			last.whole, last.wholeLSN = o.whole, o.wholeLSN
-		}
-		if o := &w.origin; o.partLSN > last.partLSN {
-			last.part, last.partLSN = o.part, o.partLSN
-		}
-	}
-	s := r.s
-	now, lsn := s.mapping.Replicated, s.mapping.Arrived // which may be ahead of the first records
-	if last.wholeLSN > lsn {
-		now, lsn = last.whole, last.wholeLSN
-	}
-	if last.partLSN > lsn {
-		now.Offset, now.DB, lsn = last.part.Offset, last.part.DB, last.partLSN
-	}
-	s.origin.set(now, lsn)
-}

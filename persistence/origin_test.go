@@ -89,10 +89,10 @@ func TestPositionInAStreamIsThatOfTheData(t *testing.T) {
 func TestPositionIsRecordedWithChangesOnly(t *testing.T) {
 	s := openMemory(t, Options{Databases: 1})
 	all(s, 1, func(tx *Tx) { tx.SetReplicated(Replicated{Follows: true, ID: masterA, Offset: 5}) })
-	newest := s.Newest()
+	newest := s.commits.Newest()
 	all(s, 1, func(tx *Tx) { tx.Arrived(9, 0) })
-	if now := s.Replicated(); now.Offset != 5 || s.Newest() != newest {
-		t.Errorf("without a change: %+v, record %d, want %d", now, s.Newest(), newest)
+	if now := s.Replicated(); now.Offset != 5 || s.commits.Newest() != newest {
+		t.Errorf("without a change: %+v, record %d, want %d", now, s.commits.Newest(), newest)
 	}
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), nil, NoExpiry) })
 	if now := s.Replicated(); now.Offset != 5 {
@@ -119,14 +119,14 @@ func TestExpiredKeysOfAMasterStay(t *testing.T) {
 	s := openMemory(t, Options{Databases: 1})
 	s.SetFollowing(true)
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), []byte("v"), Expiry(100)) })
-	newest := s.Newest()
+	newest := s.commits.Newest()
 	all(s, 200, func(tx *Tx) {
 		if kind := tx.Kind([]byte("k")); kind != structures.KindNone || !tx.KeepsExpired() {
 			t.Errorf("an expired key is there: kind %d", kind)
 		}
 	})
-	if n := s.ExpireCycle(300, 1<<40); n != 0 || s.Newest() != newest {
-		t.Errorf("%d keys were deleted, record %d, want %d", n, s.Newest(), newest)
+	if n := s.ExpireCycle(300, 1<<40); n != 0 || s.commits.Newest() != newest {
+		t.Errorf("%d keys were deleted, record %d, want %d", n, s.commits.Newest(), newest)
 	}
 	s.SetMaxMemory(1, PolicyAllKeysRandom, 5)
 	s.MakeRoom()

@@ -43,7 +43,7 @@ func shedEverything(s *Store) {
 func onDiskOnly(t *testing.T, s *Store) {
 	t.Helper()
 	materialise(t, s)
-	flushed, err := s.disk.Flush() // else they are read from Pebble's memory
+	flushed, err := s.files.Disk.Flush() // else they are read from Pebble's memory
 	if err != nil {
 		t.Fatal(err)
 	}

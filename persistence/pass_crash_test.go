@@ -45,12 +45,12 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 				m.step(t, r, tx)
 			}
 		})
-		states[s.journal.Newest()] = m.clone() // of expired keys there are records without a number
+		states[s.commits.Journal.Newest()] = m.clone() // of expired keys there are records without a number
 		if lsn == 0 {
 			return
 		}
 		if r.IntN(6) == 0 {
-			if err := s.WaitDurable(lsn); err != nil {
+			if err := s.commits.WaitDurable(lsn); err != nil {
 				t.Fatalf("WaitDurable: %v", err)
 			}
 			c.acked.Store(lsn)
@@ -103,7 +103,7 @@ func passWhile(t testing.TB, s *Store, shards int, change func()) {
 	t.Helper()
 	s.writer.Lock()
 	defer s.writer.Unlock()
-	cut := s.journal.Cut()
+	cut := s.commits.Journal.Cut()
 	err := s.purger.RunLocked()
 	for i := 0; i < shards && err == nil; i++ {
 		err = s.writer.WriteShard(changing{t.Context(), change}, i)

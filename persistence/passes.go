@@ -9,11 +9,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/catalog"
-	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/purge"
 	"github.com/vigildb/vigil/persistence/sweep"
+	"github.com/vigildb/vigil/persistence/tasks"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 )
@@ -31,15 +32,15 @@ func (h writerHost) Contained(shard int) uint64 {
 	if lsn := h.s.keyspace.Shard[shard].Contains; lsn != 0 {
 		return lsn
 	}
-	return h.s.journal.Newest()
+	return h.s.commits.Journal.Newest()
 }
 
-func (h writerHost) AwaitSync(lsn uint64) error                  { return h.s.awaitSync(lsn) }
+func (h writerHost) AwaitSync(lsn uint64) error                  { return h.s.commits.AwaitSync(lsn) }
 func (h writerHost) Seal(b *pebble.Batch, lsn uint64) error      { return h.s.seal(b, lsn) }
 func (h writerHost) Written(v structures.Value) structures.Value { return h.s.written(v) }
-func (h writerHost) Unforced() bool                              { return !h.s.loading.done.Load() }
+func (h writerHost) Unforced() bool                              { return !h.s.replay.Served() }
 func (h writerHost) Trimmed() uint64                             { return h.s.trimmed.Load() }
-func (h writerHost) Space() (free, total uint64)                 { return h.s.Space() }
+func (h writerHost) Space() (free, total uint64)                 { return h.s.reserve.Space() }
 
 // Bound implements writeback.Host: MaxMemory if values spill.
 func (h writerHost) Bound() int64 {
@@ -52,21 +53,28 @@ func (h writerHost) Bound() int64 {
 // initWriter makes the writeback, and what looks for expired keys and flushed databases. They do nothing before the disk is there.
 func (s *Store) initWriter() {
 	s.writer.Init(writeback.Config{
-		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.journal, Log: &s.log,
+		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.commits.Journal, Log: &s.commits.Length,
 		Expiries: &s.expiries, Now: s.opts.Now,
 		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
 	})
-	s.purger.Config = purge.Config{Host: writerHost{s}, Disk: &s.disk, Keyspace: &s.keyspace, Writer: &s.writer, Clock: &s.expiries}
+	s.heads.Config = heads.Config{Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Values: &s.keys.Values}
+	s.warmer.WarmConfig = heads.WarmConfig{Heads: &s.heads, Touch: func() uint64 { return s.uses.ClockAt(s.opts.Now()) },
+		Warn: func(err error) { s.opts.Logf(LevelError, "%v", err) },
+		Stops: func() bool {
+			bound := s.bound.Load()
+			return s.passes.Err() != nil || bound > 0 && s.keyspace.Memory.Load() >= bound-bound/8
+		}}
+	s.purger.Config = purge.Config{Host: writerHost{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Clock: &s.expiries}
 	s.sweeper.Init(sweep.Config{
-		Host: sweepHost{s}, Operator: operatorLog{s}, Disk: &s.disk, Keyspace: &s.keyspace, Keys: &s.keys, Clock: &s.expiries,
+		Host: sweepHost{s}, Operator: operatorLog{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Keys: &s.keys, Clock: &s.expiries,
 	})
 }
 
 // materialiseTask makes the task that runs passes when they are due.
-func (s *Store) materialiseTask() *task {
-	l := &lull{lsn: s.journal.Newest(), since: s.opts.Now()}
-	return &task{name: "materialise", wake: s.writer.Wake(), period: pollInterval,
-		step: func(bool) { s.materialiseStep(l) }}
+func (s *Store) materialiseTask() *tasks.Work {
+	l := &lull{lsn: s.commits.Journal.Newest(), since: s.opts.Now()}
+	return &tasks.Work{Name: "materialise", Wake: s.writer.Wake(), Period: pollInterval,
+		Step: func(bool) { s.materialiseStep(l) }}
 }
 
 // lull is since when nothing has been written.
@@ -86,7 +94,7 @@ func (l *lull) lasts(lsn uint64, now int64) int64 {
 
 // materialiseStep makes a pass if one is due.
 func (s *Store) materialiseStep(l *lull) {
-	if s.disk.Err() != nil || s.passes.Err() != nil {
+	if s.files.Disk.Err() != nil || s.passes.Err() != nil {
 		return
 	}
 	if s.keyspace.Tear.Failure() != nil && s.member == nil {
@@ -99,8 +107,8 @@ func (s *Store) materialiseStep(l *lull) {
 		s.freeRoom()
 		return
 	}
-	quiet := l.lasts(s.journal.Newest(), s.opts.Now())
-	size := s.log.Bytes()
+	quiet := l.lasts(s.commits.Journal.Newest(), s.opts.Now())
+	size := s.commits.Length.Bytes()
 	idle := s.opts.IdleAfter > 0 && size > 0 && quiet >= s.opts.IdleAfter.Milliseconds()
 	if size <= s.writer.JournalBound() && !s.writer.Asked() && !idle {
 		return
@@ -109,8 +117,8 @@ func (s *Store) materialiseStep(l *lull) {
 	if err == nil && idle {
 		// For a while little will come: memtables give their memory back, and so do
 		// pages in the cache of files that are deleted, as soon as a table says so.
-		_, err = s.disk.Flush()
-		s.journal.RestTail()
+		_, err = s.files.Disk.Flush()
+		s.commits.Journal.RestTail()
 	}
 	if err != nil && !errors.Is(err, keyspace.ErrTorn) && s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
@@ -126,7 +134,7 @@ func (s *Store) Materialise(ctx context.Context) error {
 	if err := s.purger.RunLocked(); err != nil {
 		return err
 	}
-	last := s.journal.Cut()
+	last := s.commits.Journal.Cut()
 	if err := s.writer.Write(ctx); err != nil {
 		return err
 	}
@@ -141,18 +149,16 @@ func (s *Store) trim(last journal.Position) error {
 	}
 	changed := s.takeTexts() // before the newest record is looked up, which has to be on the device
 	if planted == overcutJournal {
-		last = s.journal.Cut()
+		last = s.commits.Journal.Cut()
 	}
 	if err := s.cut(last, changed); err != nil {
 		s.keepTexts(changed)
 		return fmt.Errorf("cut journal: %w", err)
 	}
 	s.trimmed.Store(last.LSN)
-	s.log.Cut(last.LSN)
-	if s.chunks != nil {
-		if err := s.chunks.Trim(s.segment); err != nil {
-			return fmt.Errorf("drop files of the log: %w", err)
-		}
+	s.commits.Length.Cut(last.LSN)
+	if err := s.files.Trim(); err != nil {
+		return err
 	}
 	return s.member.CutTail(last.LSN)
 }
@@ -163,24 +169,14 @@ func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
 	if !s.keyspace.LockSound(sh) {
 		return keyspace.ErrTorn
 	}
-	m := s.mapping
+	m := s.files.Meta
 	m.Phys = append([]uint32(nil), m.Phys...)
 	m.Replicated, m.Arrived = s.origin.get() // of records up to last at least
-	m.Mapped = s.journal.Newest()
+	m.Mapped = s.commits.Journal.Newest()
 	sh.Mu.Unlock()
-	if err := s.awaitSync(m.Mapped); err != nil {
+	if err := s.commits.AwaitSync(m.Mapped); err != nil {
 		return fmt.Errorf("sync journal: %w", err)
 	}
-	segment := max(s.segment, s.log.File(last.LSN))
-	m.Trimmed, m.Segment = s.member.InLog(last), segment
-	b := s.disk.DB.NewBatch()
-	err := errors.Join(
-		b.Set(format.AppendMetaKey(nil), m.Append(nil), nil),
-		texts.Write(b),
-		s.seal(b, m.Mapped),
-		s.disk.Apply(b, pebble.Sync))
-	if err == nil {
-		s.segment = segment
-	}
-	return err
+	m.Trimmed = s.member.InLog(last)
+	return s.files.Cut(m, s.commits.Length.File(last.LSN), func(b *pebble.Batch) error { return errors.Join(texts.Write(b), s.seal(b, m.Mapped)) })
 }

@@ -29,7 +29,7 @@ func TestExpiryThatWasChangedOutlivesACrash(t *testing.T) {
 			if stored {
 				materialise(t, s)
 			}
-			if err := s.WaitDurable(all(s, 1, change.do)); err != nil {
+			if err := s.commits.WaitDurable(all(s, 1, change.do)); err != nil {
 				t.Fatal(err)
 			}
 			after := openMemory(t, Options{FS: mem.CrashClone(vfs.CrashCloneCfg{}), IdleAfter: -1})

@@ -54,8 +54,8 @@ func (c *cutter) String() string { return "power cutter" }
 
 // note tells what is promised and accepted now.
 func (c *cutter) note(l *life, promised uint64) {
-	c.promised.Store(max(promised, l.s.Synced(), c.promised.Load()))
-	c.accepted.Store(l.s.journal.Newest())
+	c.promised.Store(max(promised, l.s.commits.Synced(), c.promised.Load()))
+	c.accepted.Store(l.s.commits.Journal.Newest())
 }
 
 // cutPower leads one life and restarts from each of the power failures in it. It
@@ -81,19 +81,19 @@ func cutPower(t *testing.T, policy SyncPolicy, seed uint64) (cuts, accepted, los
 		case 2:
 			l.cold()
 		case 3:
-			if err := l.s.Snapshot(fmt.Sprintf("snapshot-%d", l.r.Uint64())); err != nil {
+			if err := l.s.Snapshot(fmt.Sprintf("snapshot-%d", l.r.Uint64()), nil); err != nil {
 				l.fatalf("snapshot: %v", err)
 			}
 		case 4:
 			if err := l.stop(); err != nil {
 				l.fatalf("close: %v", err)
 			}
-			c.promised.Store(l.s.journal.Newest())
+			c.promised.Store(l.s.commits.Journal.Newest())
 			if err := l.start(); err != nil {
 				l.fatalf("open: %v", err)
 			}
 		case 5, 6, 7:
-			before := l.s.journal.Newest()
+			before := l.s.commits.Journal.Newest()
 			l.pump.second("commit")
 			if policy != SyncNever {
 				c.note(l, before)

@@ -43,7 +43,7 @@ func TestCrashLeavesTheOldOrThePreparedValue(t *testing.T) {
 			t.Fatal("a value of 2 MB was not encoded")
 		}
 		lsn := all(s, 1, func(tx *Tx) { ReplacePrepared(tx, key, p, NoExpiry) })
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Fatal(err)
 		}
 		return dump(s)

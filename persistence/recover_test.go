@@ -27,7 +27,7 @@ func (c crashed) recovered(t *testing.T, fs vfs.FS) (left int, log string) {
 	left = c.prefix(t, s)
 	// It works on, and the next start finds nothing wrong.
 	lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte("after"), []byte("v"), NoExpiry) })
-	if err := s.WaitDurable(lsn); err != nil {
+	if err := s.commits.WaitDurable(lsn); err != nil {
 		t.Fatalf("write after the recovery: %v", err)
 	}
 	materialise(t, s)
@@ -194,7 +194,7 @@ func TestRecoveryGoesOnWithoutTheLog(t *testing.T) {
 		s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
 		setKeys(s, 0, 100, []byte("v"))
 		materialise(t, s)
-		last := s.Newest()
+		last := s.commits.Newest()
 		if !whole { // the pass below writes a value, and does not cut the journal
 			setKeys(s, 0, 1, []byte("w"))
 			landShards(t, s, format.ShardOf(s.Hash(benchKey(nil, 0))), 1)
@@ -212,7 +212,7 @@ func TestRecoveryGoesOnWithoutTheLog(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if n, got := countKeys(s), s.Newest(); n != 100 || got != last {
+			if n, got := countKeys(s), s.commits.Newest(); n != 100 || got != last {
 				t.Errorf("%d keys and record %d, want 100 and %d", n, got, last)
 			}
 			closeStore(t, s)
@@ -229,7 +229,7 @@ func TestRecoveryRefusesToLeaveValuesWithoutTheirRecords(t *testing.T) {
 		if i%50 > 0 {
 			continue
 		}
-		if err := s.WaitDurable(lsn); err != nil { // which a later frame says: what is damaged is not taken for torn
+		if err := s.commits.WaitDurable(lsn); err != nil { // which a later frame says: what is damaged is not taken for torn
 			t.Fatal(err)
 		}
 	}
@@ -260,7 +260,7 @@ func TestRecoveryRefusesToLeaveAPurgeWithoutItsFlush(t *testing.T) {
 	setKeys(s, 0, 100, []byte("v"))
 	materialise(t, s)
 	flush := all(s, 1, func(tx *Tx) { tx.FlushAll() })
-	if err := s.WaitDurable(flush); err != nil {
+	if err := s.commits.WaitDurable(flush); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.purger.Run(); err != nil {

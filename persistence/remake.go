@@ -32,20 +32,20 @@ func (s *Store) remake() {
 // remakeAlone makes memory anew of the disk and the whole journal.
 func (s *Store) remakeAlone() error {
 	defer s.holdStill()()
-	newest := s.journal.Newest()
-	if err := s.awaitSync(newest); err != nil {
+	newest := s.commits.Journal.Newest()
+	if err := s.commits.AwaitSync(newest); err != nil {
 		return err
 	}
 	if err := s.forgetPass(); err != nil {
 		return err
 	}
 	s.forgetMemory()
-	s.seen.raise(newest) // which keys the records are about is forgotten
+	s.commits.Seen.Raise(newest) // which keys the records are about is forgotten
 	if err := s.recall(); err != nil {
 		return err
 	}
 	s.catalog.Tell()
-	s.warmer.restart()
+	s.warmer.Restart()
 	return nil
 }
 
@@ -55,7 +55,7 @@ func (s *Store) remakeAlone() error {
 // deletion of expired keys is no change.
 func (tx *Tx) Abandon() bool {
 	if !tx.changed && len(tx.open) == 0 {
-		tx.err = nil // a page that could not be read may have been the cause
+		tx.placer.Err = nil // a page that could not be read may have been the cause
 		tx.Commit()
 		return false
 	}
@@ -85,6 +85,7 @@ func (tx *Tx) forget() {
 	clear(tx.big)
 	tx.big, tx.referred, tx.loan = tx.big[:0], 0, nil
 	tx.changed, tx.growing, tx.hasLast, tx.apart = false, false, false, false
-	tx.flushed, tx.open, tx.spare, tx.paged, tx.loose = nil, nil, nil, nil, nil
-	tx.err, tx.arrives = nil, arrival{}
+	tx.flushed, tx.open, tx.spare = nil, nil, nil
+	tx.placer.Abandon()
+	tx.arrives = arrival{}
 }

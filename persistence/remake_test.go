@@ -26,9 +26,9 @@ func giveUp(t testing.TB, s *Store, m *model, r *rand.Rand) {
 	for range 1 + r.IntN(8) {
 		doomed.step(t, r, tx)
 	}
-	newest := s.journal.Newest()
-	if tx.Abandon() && s.journal.Newest() != newest {
-		t.Fatalf("record %d is the newest after Abandon, want %d", s.journal.Newest(), newest)
+	newest := s.commits.Journal.Newest()
+	if tx.Abandon() && s.commits.Journal.Newest() != newest {
+		t.Fatalf("record %d is the newest after Abandon, want %d", s.commits.Journal.Newest(), newest)
 	}
 	tx.Unlock()
 	checkAccounts(t, s)
@@ -169,12 +169,12 @@ func TestMemoryIsMadeAnewOnceTheDiskWorks(t *testing.T) {
 			return n, err
 		}
 		all(s, 1, push)
-		if err := s.WaitDurable(s.Newest()); err != nil {
+		if err := s.commits.WaitDurable(s.commits.Newest()); err != nil {
 			t.Fatal(err)
 		}
 		disk.full.Store(true)
 		all(s, 1, push) // the disk does not get this one now
-		if err := s.WaitDurable(s.Newest()); err == nil {
+		if err := s.commits.WaitDurable(s.commits.Newest()); err == nil {
 			t.Fatal("a write was durable on a full disk")
 		}
 		tx, set := s.NewTx(), new(Shards)
@@ -188,7 +188,7 @@ func TestMemoryIsMadeAnewOnceTheDiskWorks(t *testing.T) {
 			t.Errorf("%v: while memory cannot be made anew the list has %d elements, want an error", policy, n)
 		}
 		disk.full.Store(false)
-		s.journal.Signal()
+		s.commits.Journal.Signal()
 		for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
 			n, err := length()
 			if err == nil {
@@ -243,11 +243,11 @@ func TestNothingIsMadeAnewForWhatChangedNothing(t *testing.T) {
 	if _, ok, _ := tx.String([]byte("over")); ok {
 		t.Error("the key is not over")
 	}
-	before := s.journal.Newest()
+	before := s.commits.Journal.Newest()
 	if tx.Abandon() {
 		t.Error("memory was made anew")
 	}
-	if got := s.journal.Newest(); got != before+1 {
+	if got := s.commits.Journal.Newest(); got != before+1 {
 		t.Errorf("the newest record is %d, want that of the expiry, %d", got, before+1)
 	}
 	tx.Unlock()

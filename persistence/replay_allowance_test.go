@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/replay"
 )
 
 // openWithoutRoom opens a store whose replay writes and evicts a shard behind each record.
@@ -21,7 +22,7 @@ func openWithoutRoom(t *testing.T, o Options) *Store {
 	if err != nil {
 		t.Fatalf("start: %v", err)
 	}
-	s.replayAllowance = allowance{bound: 1, window: 1}
+	s.replay.Allowance = replay.Allowance{Bound: 1, Window: 1}
 	if err := s.Load(t.Context()); err != nil {
 		t.Fatalf("load: %v", err)
 	}
@@ -102,7 +103,7 @@ func TestReplayKeepsToTheBound(t *testing.T) {
 	if s.Memory() < 4*bound {
 		t.Fatalf("%d bytes are too few to show anything", s.Memory())
 	}
-	if err := s.WaitDurable(s.journal.Newest()); err != nil {
+	if err := s.commits.WaitDurable(s.commits.Journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

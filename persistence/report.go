@@ -48,8 +48,13 @@ func (s *Store) report(level int, kind string, err error) {
 // operatorLog is the log of a store as its rooms write it.
 type operatorLog struct{ s *Store }
 
-func (l operatorLog) Infof(format string, args ...any) { l.s.opts.Logf(LevelInfo, format, args...) }
-func (l operatorLog) Debug(kind string, err error)     { l.s.report(LevelDebug, kind, err) }
-func (l operatorLog) Warnf(format string, args ...any) { l.s.opts.Logf(LevelWarn, format, args...) }
-func (l operatorLog) Warn(kind string, err error)      { l.s.report(LevelWarn, kind, err) }
-func (l operatorLog) Error(kind string, err error)     { l.s.report(LevelError, kind, err) }
+func (l operatorLog) Debugf(format string, args ...any) { l.s.opts.Logf(LevelDebug, format, args...) }
+func (l operatorLog) Errorf(format string, args ...any) { l.s.opts.Logf(LevelError, format, args...) }
+func (l operatorLog) Infof(format string, args ...any)  { l.s.opts.Logf(LevelInfo, format, args...) }
+func (l operatorLog) Debug(kind string, err error)      { l.s.report(LevelDebug, kind, err) }
+func (l operatorLog) Warnf(format string, args ...any)  { l.s.opts.Logf(LevelWarn, format, args...) }
+func (l operatorLog) Warn(kind string, err error)       { l.s.report(LevelWarn, kind, err) }
+func (l operatorLog) Error(kind string, err error)      { l.s.report(LevelError, kind, err) }
+
+// unreadable is told of a failure to read the disk for a command.
+func (l operatorLog) unreadable(err error) { l.Errorf("read: %v", err) }

@@ -14,8 +14,8 @@ import (
 func abandon(t testing.TB, s *Store) {
 	t.Helper()
 	s.cancel()
-	s.work.Wait()
-	if err := s.closeDisk(); err != nil {
+	s.tasks.Wait()
+	if err := s.files.Close(); err != nil {
 		t.Fatalf("close the disk: %v", err)
 	}
 	for i := range s.keyspace.Shard {
@@ -33,7 +33,7 @@ func passUpTo(t testing.TB, s *Store, n int) {
 	t.Helper()
 	s.writer.Lock()
 	defer s.writer.Unlock()
-	s.journal.Cut()
+	s.commits.Journal.Cut()
 	for i := range n {
 		if err := s.writer.WriteShard(t.Context(), i); err != nil {
 			t.Fatalf("materialise shard %d: %v", i, err)
@@ -63,7 +63,7 @@ func setExpiries(s *Store, n int) {
 		tx.SetExpire(key, 1<<40)
 		tx.Commit()
 		tx.Unlock()
-		s.Throttle()
+		s.commits.Throttle()
 	}
 }
 
@@ -95,7 +95,7 @@ func benchRestart(b *testing.B, n int, finish func(s *Store)) {
 		b.Fatal(err)
 	}
 	setSmall(s, n)
-	if err := s.WaitDurable(s.journal.Newest()); err != nil {
+	if err := s.commits.WaitDurable(s.commits.Journal.Newest()); err != nil {
 		b.Fatal(err)
 	}
 	began := time.Now()

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -28,7 +29,7 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 	}{
 		{"set", func(s *Store) { setKeys(s, 0, keys, []byte("w")) }, 0},
 		{"set in part", func(s *Store) { setKeys(s, 0, keys/100, []byte("w")) }, 0},
-		{"given an expiry", func(s *Store) { setExpiries(s, keys) }, keys/readAllShare + format.ShardCount},
+		{"given an expiry", func(s *Store) { setExpiries(s, keys) }, keys/replay.ReadAllShare + format.ShardCount},
 	} {
 		fs := vfs.NewMem()
 		o := Options{FS: fs, IdleAfter: -1}
@@ -40,7 +41,7 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 			abandon(t, s)
 			s = openMemory(t, o)
 			resize(s, func(z *writeback.Sizes) { z.Batch = 1 })
-			if n := s.stats.faults.Load(); n > c.most {
+			if n := s.heads.Faults.Load(); n > c.most {
 				t.Errorf("%s: %d keys were looked up, want at most %d", c.name, n, c.most)
 			}
 			all(s, 1, func(tx *Tx) {
@@ -55,7 +56,7 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 		c.change(s)
 		abandon(t, s)
 		s = openMemory(t, o)
-		if n := s.stats.faults.Load(); n > c.most {
+		if n := s.heads.Faults.Load(); n > c.most {
 			t.Errorf("%s behind a whole pass: %d keys were looked up, want at most %d", c.name, n, c.most)
 		}
 		closeStore(t, s)

@@ -43,7 +43,7 @@ func (s *Store) freeRoom() {
 		return
 	}
 	usage, known := s.reserve.Look()
-	if write := min(s.log.Bytes(), s.Memory()); known && write > int64(usage.AvailBytes/2) {
+	if write := min(s.commits.Length.Bytes(), s.Memory()); known && write > int64(usage.AvailBytes/2) {
 		s.report(LevelWarn, "free room", fmt.Errorf("deletions free room when %d bytes of values are written, which takes twice as many, and %d are free: "+
 			"delete more, or make room", write, usage.AvailBytes))
 		return
@@ -51,7 +51,7 @@ func (s *Store) freeRoom() {
 	s.reserve.Passes()
 	err := s.Materialise(s.passes)
 	if err == nil {
-		_, err = s.disk.Flush()
+		_, err = s.files.Disk.Flush()
 	}
 	if err == nil {
 		s.reserve.Passed()
@@ -60,11 +60,4 @@ func (s *Store) freeRoom() {
 	if s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("free room: %w", err))
 	}
-}
-
-// roomTask makes the task that watches the disk.
-func (s *Store) roomTask() *task {
-	return &task{name: "room", period: reserve.Period, step: func(bool) {
-		s.reserve.Watch(func() bool { return s.disk.Err() == nil })
-	}}
 }

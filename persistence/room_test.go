@@ -244,7 +244,7 @@ func (r *roomRig) fillUp(free int64) (keys int) {
 	r.disk.fill(free)
 	for ; r.s.WriteError() == nil && keys < 3000; keys++ {
 		r.set(fmt.Sprintf("k%d", keys), 32<<10)
-		if err := r.s.WaitDurable(r.s.Newest()); err != nil {
+		if err := r.s.commits.WaitDurable(r.s.commits.Newest()); err != nil {
 			break
 		}
 	}
@@ -271,7 +271,7 @@ func TestReserveIsForDeletionsOnAFullDisk(t *testing.T) {
 		if !r.del("k0") {
 			t.Errorf("policy %d: k0 is not there", policy)
 		}
-		if err := r.s.WaitDurable(r.s.Newest()); err != nil {
+		if err := r.s.commits.WaitDurable(r.s.commits.Newest()); err != nil {
 			t.Fatalf("policy %d: the deletion: %v", policy, err)
 		}
 		for i := 1; i < n; i++ {
@@ -285,7 +285,7 @@ func TestReserveIsForDeletionsOnAFullDisk(t *testing.T) {
 			t.Errorf("policy %d: with room: %v; the log: %q", policy, err, r.log)
 		}
 		r.set("after", 10)
-		if err := r.s.WaitDurable(r.s.Newest()); err != nil {
+		if err := r.s.commits.WaitDurable(r.s.commits.Newest()); err != nil {
 			t.Errorf("policy %d: %v", policy, err)
 		}
 	}
@@ -297,7 +297,7 @@ func TestKillWhileTheReserveIsGivenUp(t *testing.T) {
 	r.room.Step(true)
 	r.fillUp(2 << 20)
 	r.del("k0")
-	if err := r.s.WaitDurable(r.s.Newest()); err != nil {
+	if err := r.s.commits.WaitDurable(r.s.commits.Newest()); err != nil {
 		t.Fatal(err)
 	}
 	killed := r.disk.FS.(*disktest.Disk).CrashClone(vfs.CrashCloneCfg{})
@@ -313,7 +313,7 @@ func TestKillWhileTheReserveIsGivenUp(t *testing.T) {
 		t.Errorf("k0 is there: %v, k1: %v", r.exists("k0"), r.exists("k1"))
 	}
 	r.del("k1")
-	if err := r.s.WaitDurable(r.s.Newest()); err != nil {
+	if err := r.s.commits.WaitDurable(r.s.commits.Newest()); err != nil {
 		t.Error(err)
 	}
 	r.disk.fill(smallTotal / 2)
@@ -330,7 +330,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 		if r.set("k", 1<<20); withFile {
 			r.room.Step(true)
 		}
-		if err := r.s.WaitDurable(r.s.Newest()); err != nil {
+		if err := r.s.commits.WaitDurable(r.s.commits.Newest()); err != nil {
 			t.Fatal(err)
 		}
 		killed := r.disk.FS.(*disktest.Disk).CrashClone(vfs.CrashCloneCfg{})

@@ -264,7 +264,7 @@ func (s *script) value(tx *Tx, key []byte) string {
 func (s *script) disk() string {
 	names := map[byte]string{format.PrefixHead: "heads", format.PrefixPage: "pages"}
 	counts := map[string]int{"heads": 0, "pages": 0, "chunks": chunksOf(s.t, s.store)}
-	it, err := s.store.disk.DB.NewIter(&pebble.IterOptions{})
+	it, err := s.store.files.Disk.DB.NewIter(&pebble.IterOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -286,11 +286,11 @@ func (s *script) disk() string {
 // chunksOf counts the chunks that a replay needs.
 func chunksOf(t *testing.T, s *Store) (n int) {
 	t.Helper()
-	stored, err := s.readMeta()
+	stored, err := s.files.ReadMeta()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := s.chunks.Read(stored.Trimmed.Index + 1)
+	r := s.files.Log.Read(stored.Trimmed.Index + 1)
 	defer r.Close()
 	more, err := r.Next()
 	for ; more && err == nil; more, err = r.Next() {

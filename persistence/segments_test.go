@@ -77,7 +77,7 @@ func openSegmented(t *testing.T) *segmented {
 func (s *segmented) add() {
 	s.t.Helper()
 	lsn := all(s.Store, 1, func(tx *Tx) { tx.SetString(fmt.Appendf(nil, "s%d", s.n), incompressible(2000+s.n), NoExpiry) })
-	if err := s.WaitDurable(lsn); err != nil {
+	if err := s.commits.WaitDurable(lsn); err != nil {
 		s.t.Error(err)
 	}
 	s.n++
@@ -129,12 +129,12 @@ func TestSegmentsStayUntilTheLogBeginsBehindThem(t *testing.T) {
 	for range 12 {
 		s.add()
 	}
-	before, _ := s.chunks.Size()
+	before, _ := s.files.Log.Size()
 	crashes, err := s.amid.crashes(s.disk, func() error { return s.Materialise(t.Context()) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after, _ := s.chunks.Size(); before < 5 || after != 1 || len(crashes) < 10 {
+	if after, _ := s.files.Log.Size(); before < 5 || after != 1 || len(crashes) < 10 {
 		t.Errorf("%d files became %d in %d operations", before, after, len(crashes))
 	}
 	for _, disk := range append(crashes, s.disk.CrashClone(vfs.CrashCloneCfg{})) {
@@ -154,7 +154,7 @@ func TestLogBeginsWithTheChunkBehindAPass(t *testing.T) {
 		})); err != nil {
 			t.Fatal(err)
 		}
-		if files, _ := s.chunks.Size(); files > 5 {
+		if files, _ := s.files.Log.Size(); files > 5 {
 			t.Errorf("%d files are left for four chunks and the one before", files)
 		}
 		s.has(s.disk.CrashClone(vfs.CrashCloneCfg{}), "db", s.n)
@@ -173,7 +173,7 @@ func TestValuesOfASnapshotAreNotAheadOfItsLog(t *testing.T) {
 			s.add()
 			s.land()
 		}
-	}, func() error { return s.Snapshot("copy") })
+	}, func() error { return s.Snapshot("copy", nil) })
 	if calls < 2 {
 		t.Errorf("the snapshot was disturbed %d times", calls)
 	}
@@ -191,7 +191,7 @@ func (s *segmented) betweenParts(f func()) {
 			f()
 			f = nil
 		}
-	}, func() error { return s.Snapshot("copy") })
+	}, func() error { return s.Snapshot("copy", nil) })
 	if f != nil {
 		s.t.Error("the snapshot was not disturbed")
 	}
@@ -209,7 +209,7 @@ func TestPassAmidASnapshotLeavesItsSegments(t *testing.T) {
 		}
 		materialise(t, s.Store)
 	})
-	if files, _ := s.chunks.Size(); files != 1 {
+	if files, _ := s.files.Log.Size(); files != 1 {
 		t.Errorf("%d files are left when the snapshot is made", files)
 	}
 	s.has(s.disk, "copy", 6)

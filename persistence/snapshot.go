@@ -3,122 +3,37 @@ package persistence
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"strings"
 
-	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
-	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/storelog"
-	"github.com/vigildb/vigil/persistence/wal"
 )
 
-// partSuffix ends the name of a snapshot that is not complete.
-const partSuffix = ".part"
+// Snapshots are the snapshots of stores on the same file system.
+func (s *Store) Snapshots() snapshot.Copies { return snapshot.Copies{FS: s.opts.FS} }
 
 // Snapshot writes a copy of the store, with everything recorded before the call,
 // into dir, which must not exist. It hard-links files where it can and blocks no
-// client. Open can open it like any store. The copy is made under the name
-// dir.part and gets its own when it is complete and on the device; after an
-// error it is removed, unless the disk cannot even remove files.
-func (s *Store) Snapshot(dir string) error { return s.SnapshotOf(dir, nil) }
-
-// SnapshotOf is Snapshot for a member of a group: the copy says what it is of.
-func (s *Store) SnapshotOf(dir string, origin *snapshot.Origin) error {
-	fsys, part := s.opts.FS, dir+partSuffix
-	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("snapshot %s: %w", dir, errors.Join(fs.ErrExist, err))
-	}
-	err := fsys.RemoveAll(part)
-	if err == nil {
-		err = s.writeSnapshot(part)
-	}
-	if err == nil && origin != nil {
-		err = snapshot.WriteOrigin(fsys, part, origin)
-	}
-	if err == nil {
-		err = fsys.Rename(part, dir)
-	}
-	if err == nil {
-		if err = fence.SyncDir(fsys, fsys.PathDir(dir)); err != nil {
-			err = errors.Join(err, fsys.RemoveAll(dir))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("snapshot %s: %w", dir, errors.Join(err, fsys.RemoveAll(part)))
-	}
-	return nil
-}
-
-// writeSnapshot makes a checkpoint with a mark of its own.
-func (s *Store) writeSnapshot(dir string) error {
-	if err := s.awaitSync(s.journal.Newest()); err != nil {
-		return err
-	}
-	files, release := s.holdFiles()
-	defer release()
-	s.disk.RLock()
-	defer s.disk.RUnlock()
-	f := s.disk.Fence()
-	if err := f.Err(); err != nil {
-		return err
-	}
-	var now wal.Claims
-	err := lsm.Guard(f, func() error {
-		if err := s.disk.DB.LogData(nil, pebble.Sync); err != nil {
+// client. Open can open it like any store. origin is what the copy of a member of a group says of itself, nil of
+// another one. See [snapshot.Copies.Make] for what happens after an error.
+func (s *Store) Snapshot(dir string, origin *snapshot.Origin) error {
+	return s.Snapshots().Make(dir, origin, func(part string) error {
+		if err := s.commits.AwaitSync(s.commits.Journal.Newest()); err != nil {
 			return err
 		}
-		now = s.marked.Mark.State()
-		return checkpoint(s.opts.FS, s.disk.DB, dir)
+		files, release := s.holdFiles()
+		defer release()
+		return s.files.Checkpoint(part, files)
 	})
-	// Behind a fence that has fallen it may be of files that are not on the disk.
-	if err := errors.Join(err, f.Err(), f.SyncError(dir)); err != nil {
-		f.CloseFiles(dir)
-		return err
-	}
-	// After that of Pebble: the log may be ahead of values, never behind them.
-	segment, bytes, err := files.Checkpoint(s.opts.FS, dir, 0)
-	if err != nil {
-		return err
-	}
-	now.SetSegment(segment, bytes)
-	return wal.MarkCopy(s.opts.FS, dir, now)
 }
 
-// holdFiles returns the files of the log, which all stay until release is called: Pebble may say that the log begins earlier than it does
-// when they are copied.
+// holdFiles returns the files of the log, which all stay until release is called.
 func (s *Store) holdFiles() (files *storelog.Log, release func()) {
 	if s.member == nil {
-		return s.chunks.Log, s.chunks.Pin()
+		return s.files.Log.Log, s.files.Log.Pin()
 	}
 	return s.member.HoldFiles()
-}
-
-// checkpoint is Pebble's, with a manifest: of one that it has not written to since
-// it was opened Pebble copies nothing. A flush makes it write.
-func checkpoint(fsys vfs.FS, db *pebble.DB, dir string) error {
-	if err := db.Checkpoint(dir); err != nil {
-		return err
-	}
-	names, err := fsys.List(dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		info, err := fsys.Stat(fsys.PathJoin(dir, name))
-		if err != nil {
-			return err
-		}
-		if strings.HasPrefix(name, "MANIFEST-") && info.Size() == 0 {
-			return errors.Join(fsys.RemoveAll(dir), db.Flush(), db.Checkpoint(dir))
-		}
-	}
-	return nil
 }
 
 // Reload writes everything to the object store, drops all values and reads back
@@ -139,7 +54,7 @@ func (s *Store) Reload() error {
 	if err != nil {
 		return err
 	}
-	if err := s.warm(); err != nil && !errors.Is(err, errStopped) {
+	if err := s.warmer.All(); err != nil && !errors.Is(err, heads.ErrStopped) {
 		return err
 	}
 	return nil

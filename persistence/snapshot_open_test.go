@@ -19,11 +19,11 @@ func TestSnapshotAfterEachStartOpens(t *testing.T) {
 	for n := range 4 {
 		s := openMemory(t, Options{FS: mem, IdleAfter: -1})
 		dir := fmt.Sprint("copy", n)
-		if err := s.Snapshot(dir); err != nil {
+		if err := s.Snapshot(dir, nil); err != nil {
 			t.Fatalf("Snapshot: %v", err)
 		}
 		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte(dir), []byte("v"), NoExpiry) })
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Fatalf("WaitDurable: %v", err)
 		}
 		crashed := mem.CrashClone(vfs.CrashCloneCfg{})
@@ -49,14 +49,14 @@ func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
 	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
 	write := func(key string, size int) {
 		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte(key), incompressible(size), NoExpiry) })
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Errorf("write %s: %v", key, err)
 		}
 		materialise(t, s) // Pebble's log has what passes write
 	}
 	for range 3 { // the third log is the file of the first one
 		write("long", 200<<10)
-		flushed, err := s.disk.Flush()
+		flushed, err := s.files.Disk.Flush()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
 			write("amid", 100<<10) // each block tells how far the log was synced before it
 			write("amid", 100<<10)
 		}
-	}, func() error { return s.Snapshot("copy") }); err != nil {
+	}, func() error { return s.Snapshot("copy", nil) }); err != nil {
 		t.Fatalf("Snapshot: %v", err)
 	}
 	if !disturbed {

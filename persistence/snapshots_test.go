@@ -39,17 +39,17 @@ func TestFailedSnapshotLeavesNoHalf(t *testing.T) {
 		mem, fault := vfs.NewMem(), &oneFault{}
 		s := openMemory(t, Options{FS: errorfs.Wrap(mem, fault), IdleAfter: -1})
 		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), []byte("v"), NoExpiry) })
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Fatal(err)
 		}
 		materialise(t, s)
 		fault.left.Store(k)
-		err := s.Snapshot("db/snapshots/a")
+		err := s.Snapshot("db/snapshots/a", nil)
 		over := fault.left.Swap(0) > 0 // there are fewer operations than k
 		if err != nil {
 			failed++
 		}
-		list, listErr := s.Snapshots("db/snapshots")
+		list, listErr := s.Snapshots().List("db/snapshots")
 		if listErr != nil || (err == nil) != (len(list) == 1) {
 			t.Errorf("operation %d: snapshot: %v, listed: %+v, %v", k, err, list, listErr)
 		}
@@ -62,7 +62,7 @@ func TestFailedSnapshotLeavesNoHalf(t *testing.T) {
 			t.Errorf("operation %d: close: %v", k, err)
 		}
 		s = openMemory(t, Options{FS: mem, IdleAfter: -1})
-		if err := s.SweepSnapshots("db/snapshots"); err != nil {
+		if err := s.Snapshots().Sweep("db/snapshots"); err != nil {
 			t.Fatal(err)
 		}
 		if names, err := mem.List("db/snapshots"); err == nil && len(names) != len(list) {
@@ -83,20 +83,20 @@ func TestSnapshotsAreRemovedWholly(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMemory(t, Options{FS: fs})
 	for i := range 3 {
-		if err := s.Snapshot(fmt.Sprintf("snaps/%d", i)); err != nil {
+		if err := s.Snapshot(fmt.Sprintf("snaps/%d", i), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Snapshot("snaps/1"); err == nil {
+	if err := s.Snapshot("snaps/1", nil); err == nil {
 		t.Error("a snapshot was overwritten")
 	}
-	if err := s.RemoveSnapshot("snaps/1"); err != nil {
+	if err := s.Snapshots().Remove("snaps/1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RemoveSnapshot("snaps/1"); err == nil {
+	if err := s.Snapshots().Remove("snaps/1"); err == nil {
 		t.Error("removed twice")
 	}
-	list, err := s.Snapshots("snaps")
+	list, err := s.Snapshots().List("snaps")
 	if err != nil || len(list) != 2 || list[0].Bytes == 0 {
 		t.Errorf("left: %+v, %v", list, err)
 	}

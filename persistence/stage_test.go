@@ -46,7 +46,7 @@ func fieldsIn(h *hash.Hash) map[string]string {
 // stagedState is what a store on disk has of staged pages.
 func stagedState(t *testing.T, fs vfs.FS) (some, count bool) {
 	t.Helper()
-	db, err := pebble.Open("db", &pebble.Options{FS: fs, ReadOnly: true, Logger: pebbleLog{s: &Store{opts: Options{}.withDefaults()}}})
+	db, err := pebble.Open("db", &pebble.Options{FS: fs, ReadOnly: true, Logger: quietLog(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 		state := ""
 		lsn := all(s, 1, func(tx *Tx) { state = change(tx) })
 		states[lsn] = state
-		if err := s.WaitDurable(lsn); err != nil {
+		if err := s.commits.WaitDurable(lsn); err != nil {
 			t.Fatal(err)
 		}
 		c.acked.Store(lsn)

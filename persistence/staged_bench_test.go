@@ -53,12 +53,12 @@ func BenchmarkStagedPages(b *testing.B) {
 						tx.Commit()
 						tx.Unlock()
 						s.MakeRoom()
-						s.Throttle()
+						s.commits.Throttle()
 					}
 					if err := s.Materialise(context.Background()); err != nil {
 						b.Fatal(err)
 					}
-					m := s.disk.DB.Metrics()
+					m := s.files.Disk.DB.Metrics()
 					written := m.WAL.BytesWritten
 					for _, level := range m.Levels {
 						written += level.TableBytesFlushed + level.TableBytesCompacted

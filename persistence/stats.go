@@ -9,7 +9,7 @@ import (
 
 // counters only grow.
 type counters struct {
-	faults, expired, expiredFields, evicted, spilled, leftBehind atomic.Int64
+	expired, expiredFields, evicted, spilled, leftBehind atomic.Int64
 }
 
 // Stats are numbers for INFO.
@@ -83,8 +83,8 @@ const ShardCount = format.ShardCount
 // that were in use since the last call.
 func (s *Store) Stats() Stats {
 	st := s.Counters()
-	st.LSN, st.Synced, st.Trimmed = s.journal.Newest(), s.Synced(), s.trimmed.Load()
-	st.JournalBytes, st.PendingBytes, st.Memory = s.log.Bytes(), s.journal.Backlog(), s.Memory()
+	st.LSN, st.Synced, st.Trimmed = s.commits.Journal.Newest(), s.commits.Synced(), s.trimmed.Load()
+	st.JournalBytes, st.PendingBytes, st.Memory = s.commits.Length.Bytes(), s.commits.Journal.Backlog(), s.Memory()
 	st.JournalBound = s.writer.JournalBound()
 	s.tally.bring(s, &st)
 	return st
@@ -94,7 +94,7 @@ func (s *Store) Stats() Stats {
 func (s *Store) Counters() Stats {
 	c := &s.stats
 	return Stats{
-		Materialised: s.writer.Values.Load(), Faults: c.faults.Load(), PageReads: s.writer.PageReads.Load(),
+		Materialised: s.writer.Values.Load(), Faults: s.heads.Faults.Load(), PageReads: s.writer.PageReads.Load(),
 		Expired: c.expired.Load(), ExpiredFields: c.expiredFields.Load(),
 		ExpiryLooked: s.sweeper.Looked.Load(), ExpiryCapped: s.sweeper.Capped.Load(),
 		Evicted: c.evicted.Load(), Spilled: c.spilled.Load(), LeftBehind: c.leftBehind.Load(),
@@ -103,9 +103,9 @@ func (s *Store) Counters() Stats {
 
 // DiskStats returns Pebble's numbers as they are now, which takes some microseconds.
 func (s *Store) DiskStats() DiskStats {
-	s.disk.RLock()
-	m := s.disk.DB.Metrics()
-	s.disk.RUnlock()
+	s.files.Disk.RLock()
+	m := s.files.Disk.DB.Metrics()
+	s.files.Disk.RUnlock()
 	st := DiskStats{
 		Bytes: m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
 		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
@@ -187,7 +187,7 @@ func (s *Store) countTables(shard int, n *tableStats) {
 				n.cold++
 			}
 		case len(sh.Counts) > 0:
-			if keys := int(sh.Counts[s.mapping.Phys[db]]); keys > 0 {
+			if keys := int(sh.Counts[s.files.Meta.Phys[db]]); keys > 0 {
 				n.database(db).Keys = keys
 				n.cold++
 			}

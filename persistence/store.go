@@ -3,136 +3,100 @@ package persistence
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/vigildb/vigil/persistence/catalog"
-	"github.com/vigildb/vigil/persistence/chunklog"
+	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/feed"
+	"github.com/vigildb/vigil/persistence/files"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
-	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/purge"
+	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/reserve"
+	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/persistence/sweep"
-	"github.com/vigildb/vigil/persistence/tail"
-	"github.com/vigildb/vigil/persistence/wal"
+	"github.com/vigildb/vigil/persistence/tasks"
 	"github.com/vigildb/vigil/persistence/writeback"
 )
 
 // Store is an open keyspace. Its methods are safe for concurrent use.
 type Store struct {
-	opts     Options
-	keys     format.Keys
-	disk     lsm.Disk
-	lockFile *pebble.Lock
-	marked   *wal.FS   // what Pebble writes through
-	lost     *wal.Loss // what Open cut off a damaged log; nil without
-	reports  reports
+	opts    Options
+	keys    format.Keys
+	files   files.Files
+	reports reports
 
 	keyspace keyspace.Keyspace
 	remaking sync.Mutex // of who makes memory anew
-	journal  journal.Journal
+	commits  commits.Commits
 
-	// mapping holds the physical databases. It is written with all shards locked
-	// and read with any.
-	mapping         format.Meta
-	catalog         *catalog.Catalog          // guarded by the lock of shard keyspace.TextShard
-	marks           [format.ShardCount]uint64 // found by Start, for the replay
-	replayAllowance allowance                 // of Load
+	catalog *catalog.Catalog // guarded by the lock of shard keyspace.TextShard
 
 	maxMemory atomic.Int64
 	bound     atomic.Int64 // what keys and values may take as far as the store decides; 0: no bound
 	policy    atomic.Int32
 	samples   atomic.Int32
-	lfu       atomic.Bool
-	lrm       atomic.Bool // only changes count as uses
-	sync      atomic.Int32
+	uses      slots.Uses
 	txSeed    atomic.Uint64
-	seen      seen
 	stats     counters
 	tally     tally
 
-	loading progress
-	tail    *tail.Tail    // nil in a group, and where there can be none; its calls are the journal's
-	chunks  *chunklog.Log // nil in a group, whose log has them
-	// lastChunk is the end of the journal on disk, as Start has found it.
-	lastChunk journal.Position
 	log       journal.Log
 	trimmed   atomic.Uint64 // last record that was cut off the journal
 	durable   journal.Durability
-	// committing is the task that writes the journal; nil until the data is loaded.
-	committing atomic.Pointer[task]
-	syncTime   meanTime
-	member     *member.Member // nil if the store is alone
-	tracker    atomic.Pointer[Tracker]
-	feed       feed.Feed
-	purger     purge.Purger
-	intake     atomic.Bool // one is under way
-	following  atomic.Bool // a master decides what expires
-	origin     origin
-	frozen     atomic.Bool // a copy is open
-	reserve    reserve.Reserve
+	member    *member.Member // nil if the store is alone
+	tracker   atomic.Pointer[Tracker]
+	feed      feed.Feed
+	purger    purge.Purger
+	intake    atomic.Bool // one is under way
+	following atomic.Bool // a master decides what expires
+	origin    origin
+	frozen    atomic.Bool // a copy is open
+	reserve   reserve.Reserve
 
 	writer   writeback.Writer
-	segment  uint64 // with which the log begins; guarded by the lock of writer
-	reached  uint64 // newest record that anything in Pebble may hold; guarded by the lock of writer
-	warmer   warming
+	heads    heads.Heads
+	replay   replay.Replayer
+	warmer   heads.Warmer
 	sweeper  sweep.Sweeper
 	expiries expiry.Clock
 
 	// Background goroutines end when ctx does; Close waits for them.
 	ctx    context.Context
 	cancel context.CancelFunc
-	work   sync.WaitGroup
+	tasks  tasks.Group
 	// passes ends before ctx: Close has better use for the time.
 	passes     context.Context
 	stopPasses context.CancelFunc
 	closing    atomic.Bool
 }
 
-func (s *Store) loadMeta() (err error) {
-	if s.mapping, err = s.readMeta(); err != nil {
-		return err
-	}
-	s.keys = format.DeriveKeys(s.mapping.Secret)
-	s.trimmed.Store(s.mapping.Trimmed.LSN)
-	s.segment = s.mapping.Segment
-	return nil
-}
-
-// readMeta reads the meta, which of a new store is that of the options.
-func (s *Store) readMeta() (format.Meta, error) {
-	return lsm.ReadMeta(s.disk.DB, format.Meta{Secret: s.opts.Secret, Grouped: s.member != nil})
-}
-
 // extend adds databases up to Options.Databases. It comes after the replay, which
 // may still need the numbers that new databases get, and before a new store has
 // its first record.
 func (s *Store) extend() error {
-	if len(s.mapping.Phys) >= s.opts.Databases {
+	if len(s.files.Meta.Phys) >= s.opts.Databases {
 		return nil
 	}
-	if s.member != nil && len(s.mapping.Phys) > 0 {
-		return fmt.Errorf("the group has %d databases and cannot get %d: %w", len(s.mapping.Phys), s.opts.Databases, ErrMember)
+	if s.member != nil && len(s.files.Meta.Phys) > 0 {
+		return fmt.Errorf("the group has %d databases and cannot get %d: %w", len(s.files.Meta.Phys), s.opts.Databases, ErrMember)
 	}
-	s.mapping.Extend(s.opts.Databases)
-	s.mapping.Mapped = s.journal.Newest()
+	s.files.Meta.Extend(s.opts.Databases)
+	s.keyspace.Phys = s.files.Meta.Phys
+	s.files.Meta.Mapped = s.commits.Journal.Newest()
 	for i := range s.keyspace.Shard {
-		more := make([]*keyspace.Table, len(s.mapping.Phys))
+		more := make([]*keyspace.Table, len(s.files.Meta.Phys))
 		copy(more, s.keyspace.Shard[i].Tables)
 		s.keyspace.Shard[i].Tables = more
 	}
-	b := s.disk.DB.NewBatch()
-	err := errors.Join(b.Set(format.AppendMetaKey(nil), s.mapping.Append(nil), nil), s.disk.Apply(b, pebble.Sync))
-	if err != nil {
+	if err := s.files.WriteMeta(&s.files.Meta, nil); err != nil {
 		return fmt.Errorf("write meta: %w", err)
 	}
 	return nil
@@ -144,18 +108,14 @@ func (s *Store) extend() error {
 func (s *Store) Hash(key []byte) uint64 { return s.keys.Hash.Sum(key) }
 
 // Databases is the number of logical databases, at least Options.Databases.
-func (s *Store) Databases() int { return len(s.mapping.Phys) }
+func (s *Store) Databases() int { return len(s.files.Meta.Phys) }
 
 // SetSync changes when the journal is forced to the device, from the next
 // record on. Replies of a group wait for the commit under all policies.
-func (s *Store) SetSync(p SyncPolicy) {
-	p = s.member.SetPolicy(p)
-	s.sync.Store(int32(p))
-	if p == SyncAlways {
-		s.seen.raise(s.journal.Newest())
-	}
-	s.journal.SetEager(p == SyncAlways)
-}
+func (s *Store) SetSync(p SyncPolicy) { s.commits.SetPolicy(s.member.SetPolicy(p)) }
+
+// Commits are what was recorded, and how far it has got.
+func (s *Store) Commits() *commits.Commits { return &s.commits }
 
 // SetMaxMemory changes the bound on memory in bytes (0 is none, but for
 // [Options.DerivedMaxMemory]), what happens beyond it, and how many keys are
@@ -168,16 +128,10 @@ func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
 	s.maxMemory.Store(bytes)
 	s.policy.Store(int32(p))
 	s.samples.Store(int32(max(1, samples)))
-	s.lfu.Store(p.lfu())
-	s.lrm.Store(p.lrm())
+	s.uses.LFU.Store(p.lfu())
+	s.uses.LRM.Store(p.lrm())
 }
 
 // Memory is the number of bytes that keys and values take: the records of short
 // strings, the tables, and estimates for other values.
 func (s *Store) Memory() int64 { return s.keyspace.Memory.Load() }
-
-// table returns the table of a logical database, made on first use. The lock
-// of the shard is held.
-func (s *Store) table(shard, db int) *keyspace.Table {
-	return s.keyspace.Table(shard, db, s.mapping.Phys[db])
-}

@@ -11,9 +11,7 @@ import (
 // sweepHost is the store as what looks for expired keys sees it.
 type sweepHost struct{ s *Store }
 
-func (h sweepHost) Defers() bool                        { return h.s.keepsExpired() }
-func (h sweepHost) Databases() []uint32                 { return h.s.mapping.Phys }
-func (h sweepHost) Table(shard, db int) *keyspace.Table { return h.s.table(shard, db) }
+func (h sweepHost) Defers() bool { return h.s.keepsExpired() }
 
 // Journal implements sweep.Host.
 func (h sweepHost) Journal(rec []byte, o *keyspace.Object, changed []byte) uint64 {
@@ -56,14 +54,14 @@ func (h sweepHost) PartsExpired(db int, o *keyspace.Object, n int, parts [][]byt
 
 // Sync implements sweep.Host.
 func (h sweepHost) Sync() uint64 {
-	lsn := h.s.journal.Newest()
-	h.s.requestSync(lsn)
+	lsn := h.s.commits.Journal.Newest()
+	h.s.commits.RequestSync(lsn)
 	return lsn
 }
 
 // Synced implements sweep.Host.
 func (h sweepHost) Synced(lsn uint64) (bool, error) {
-	if h.s.Synced() < lsn {
+	if h.s.commits.Synced() < lsn {
 		return false, nil
 	}
 	err := h.s.member.AwaitForce(lsn)

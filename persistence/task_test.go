@@ -17,9 +17,9 @@ func TestStoreDoesNothingBehindTheBackOfItsDriver(t *testing.T) {
 		}
 		durable := make(chan error, 1) // what the waiting writer was told
 		lsn := set("a")
-		go func() { durable <- s.WaitDurable(lsn) }()
+		go func() { durable <- s.commits.WaitDurable(lsn) }()
 		synctest.Wait()
-		if got := s.Synced(); got >= lsn || len(durable) > 0 {
+		if got := s.commits.Synced(); got >= lsn || len(durable) > 0 {
 			t.Fatalf("synced up to %d without a step", got)
 		}
 		tasks["commit"].Step(false)

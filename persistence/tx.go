@@ -3,10 +3,11 @@ package persistence
 import (
 	"math"
 
+	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
-	"github.com/vigildb/vigil/persistence/writeback"
+	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -35,10 +36,8 @@ type Tx struct {
 	s      *Store
 	db     int
 	now    int64
-	clock  uint64 // touch of a key used now
 	locked Shards
-	long   bool   // see LockLong
-	random uint64 // state of the generator behind the LFU counter
+	long   bool // see LockLong
 
 	expected  []keyHash // of the keys that the call names
 	lastFound int       // in expected
@@ -59,23 +58,19 @@ type Tx struct {
 	flushed  []uint32         // physical databases that lost their name in rec
 	open     []*keyspace.Edit // edits since the last Commit
 	spare    []*keyspace.Edit
-	paged    []*writeback.Pager // large values that this uses
-	loose    []looseObject      // values that may rest as records when this ends
-	err      error
+	placer   slots.Placer
 
 	follows bool // the store is a member that does not lead
 	keeps   bool // a master decides what expires
 	arrives arrival
 	time    uint64 // upper bits of positions, see journal.Durability
 
-	always bool     // SyncAlways was in force at Lock
-	seen   uint64   // newest record of the keys read since Lock
-	met    []uint16 // classes of the keys read since the last record
+	reads commits.Reads
 }
 
 // NewTx returns a transaction that holds nothing.
 func (s *Store) NewTx() *Tx {
-	return &Tx{s: s, random: s.txSeed.Add(0x9e3779b97f4a7c15) | 1}
+	return &Tx{s: s, reads: s.commits.Reads(), placer: slots.New(&s.keyspace, &s.writer, &s.uses, operatorLog{s}.unreadable, s.txSeed.Add(0x9e3779b97f4a7c15)|1)}
 }
 
 // Lock locks the shards in set. now, unix time in ms, is the time for every
@@ -106,19 +101,19 @@ func (tx *Tx) take(set *Shards, patient bool) bool {
 // startAt prepares for reading and writing at a time.
 func (tx *Tx) startAt(now int64) {
 	tx.now = now
-	tx.meetNothing()
-	tx.clock = tx.s.clockAt(now)
+	tx.reads.Begin()
+	tx.placer.Clock = tx.s.uses.ClockAt(now)
 	tx.keeps = tx.s.following.Load()
-	tx.err = tx.s.keyspace.Tear.Failure()
+	tx.placer.Err = tx.s.keyspace.Tear.Failure()
 	tx.enter()
 }
 
 // enter notes how the member is of a group when the transaction begins.
 func (tx *Tx) enter() {
 	if m := tx.s.member; m != nil {
-		tx.follows, tx.time = m.Follows(), tx.s.durable.Time()
+		tx.follows, tx.time = m.Follows(), tx.s.commits.Durable.Time()
 		if err := m.Broken(); err != nil {
-			tx.err = err
+			tx.placer.Err = err
 		}
 	}
 }
@@ -139,8 +134,8 @@ func (tx *Tx) Unlock() {
 	if tx.rec.Len() > 0 {
 		tx.Commit()
 	}
-	tx.compact()
-	tx.err = nil
+	tx.placer.Compact()
+	tx.placer.Err = nil
 	tx.forgetHashes()
 	set := tx.locked
 	tx.locked = Shards{}
@@ -177,7 +172,7 @@ func (tx *Tx) Now() int64 { return tx.now }
 // on all keys are reported as missing and nothing changes any more: a write in
 // place of a value that cannot be read would destroy it. The caller returns an
 // error instead of the reply.
-func (tx *Tx) Err() error { return tx.err }
+func (tx *Tx) Err() error { return tx.placer.Err }
 
 // maxKeptRecord is the memory a Tx keeps for records between commands.
 const maxKeptRecord = 64 << 10
@@ -190,7 +185,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 	tx.seal()
 	changed := tx.changed
 	tx.large, tx.growing = tx.growing, false
-	tx.err = tx.s.keyspace.Tear.Failure()
+	tx.placer.Err = tx.s.keyspace.Tear.Failure()
 	tx.changed, tx.hasLast = false, false
 	tx.recordArrival()
 	if tx.rec.Len() == 0 {
@@ -206,7 +201,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 	lsn = tx.journal(flags)
 	tx.arrived(lsn)
 	if changed {
-		tx.noteChanged(lsn, flags&format.ChunkApart != 0)
+		tx.reads.Changed(lsn, flags&format.ChunkApart != 0)
 	}
 	if len(tx.flushed) > 0 {
 		tx.s.purger.Databases(tx.flushed, lsn)
@@ -219,6 +214,21 @@ func (tx *Tx) Commit() (lsn uint64) {
 	return lsn | tx.time
 }
 
+// Seen is the position of the newest record on which the keys that the transaction
+// has read since Lock may depend, its own records not counted. Under other
+// policies than SyncAlways, where no reply waits for it, it is 0.
+func (tx *Tx) Seen() uint64 {
+	lsn, ok := tx.reads.Newest()
+	if !ok {
+		return 0
+	}
+	return lsn | tx.time
+}
+
+// Large reports that the last record changed a large value, whose client is to wait if
+// that is done faster than the disk takes it: see [Store.Pace].
+func (tx *Tx) Large() bool { return tx.large }
+
 // locate returns the table of key and its slot: a live key, a tombstone, or -1
 // if there is nothing in memory or on disk. An expired key is deleted first,
 // and so is an edited value that became empty.
@@ -226,12 +236,12 @@ func (tx *Tx) locate(hash uint64, key []byte) (*keyspace.Table, int) {
 	if !tx.locked.Has(hash) {
 		panic("persistence: key used without the lock of its shard")
 	}
-	if tx.always {
-		tx.meet(hash)
+	if tx.reads.Always {
+		tx.reads.Key(hash)
 	}
-	t := tx.s.table(format.ShardOf(hash), tx.db)
+	t := tx.s.keyspace.Table(format.ShardOf(hash), tx.db)
 	i := t.Find(hash, key)
-	if tx.err != nil {
+	if tx.placer.Err != nil {
 		return t, -1
 	}
 	if i < 0 {
@@ -239,8 +249,8 @@ func (tx *Tx) locate(hash uint64, key []byte) (*keyspace.Table, int) {
 			return t, -1
 		}
 		var err error
-		if i, err = tx.s.fault(t, hash, key, tx.fresh()); err != nil {
-			tx.fail(err)
+		if _, i, err = tx.s.heads.Fault(t, hash, key, tx.placer.Fresh()); err != nil {
+			tx.placer.Fail(err)
 		}
 		if i < 0 {
 			return t, -1
@@ -290,8 +300,8 @@ func (tx *Tx) read(key []byte) (t *keyspace.Table, i int, ok bool) {
 // readAt is read of a key whose hash is known.
 func (tx *Tx) readAt(hash uint64, key []byte) (t *keyspace.Table, i int, ok bool) {
 	t, i, ok = tx.find(hash, key)
-	if ok && !tx.NoTouch && !tx.s.lrm.Load() {
-		tx.touch(t, i)
+	if ok && !tx.NoTouch && !tx.s.uses.LRM.Load() {
+		tx.placer.Touch(t, i)
 	}
 	return t, i, ok
 }
@@ -337,12 +347,4 @@ func (tx *Tx) note(key []byte) {
 	if tx.OnChange != nil {
 		tx.OnChange(tx.db, key)
 	}
-}
-
-// fail keeps the first error of the disk.
-func (tx *Tx) fail(err error) {
-	if tx.err == nil {
-		tx.err = err
-	}
-	tx.s.opts.Logf(LevelError, "read: %v", err)
 }

@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
@@ -38,7 +39,7 @@ func (tx *Tx) stayBlessed(t *keyspace.Table, key []byte) {
 
 // follow makes a key that has got the value of a blessed one blessed, too.
 func (tx *Tx) follow(db int, key []byte, blessed bool) {
-	if !blessed || tx.err != nil {
+	if !blessed || tx.placer.Err != nil {
 		return
 	}
 	from := tx.db
@@ -49,9 +50,9 @@ func (tx *Tx) follow(db int, key []byte, blessed bool) {
 
 // ScanBlessed is Scan for the keys that are to stay.
 func (tx *Tx) ScanBlessed(cursor uint64, count int, visit func(key []byte)) (next uint64) {
-	return tx.scan(cursor, count, func(e *walked) {
-		if e.blessed {
-			visit(e.key)
+	return tx.scan(cursor, count, func(e *heads.Walked) {
+		if e.Blessed {
+			visit(e.Key)
 		}
 	})
 }

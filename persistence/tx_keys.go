@@ -24,17 +24,17 @@ func (tx *Tx) Kind(key []byte) structures.Kind {
 // done to several of them then does not fail half way because the disk has failed. It reports false if one of them
 // cannot be read, and Err says why. Pages of large values are not read.
 func (tx *Tx) Ready(step int, names ...[]byte) bool {
-	for i := 0; i < len(names) && tx.err == nil; i += step {
+	for i := 0; i < len(names) && tx.placer.Err == nil; i += step {
 		hash := tx.hash(names[i])
-		t := tx.s.table(format.ShardOf(hash), tx.db)
+		t := tx.s.keyspace.Table(format.ShardOf(hash), tx.db)
 		if t.Resident || t.Find(hash, names[i]) >= 0 {
 			continue
 		}
-		if _, err := tx.s.fault(t, hash, names[i], tx.fresh()); err != nil {
-			tx.fail(err)
+		if _, _, err := tx.s.heads.Fault(t, hash, names[i], tx.placer.Fresh()); err != nil {
+			tx.placer.Fail(err)
 		}
 	}
-	return tx.err == nil
+	return tx.placer.Err == nil
 }
 
 // Delete removes key and reports whether it existed.
@@ -117,11 +117,11 @@ func (tx *Tx) Rename(from, to []byte) {
 	if !ok || string(from) == string(to) {
 		return
 	}
-	if tx.locate(tx.hash(to), to); tx.err != nil {
+	if tx.locate(tx.hash(to), to); tx.placer.Err != nil {
 		return // before from is gone
 	}
 	i := t.Find(tx.hash(from), from) // looking may have moved it
-	if !tx.gather(t.Object(t.Meta(i))) {
+	if !tx.placer.Gather(t.Object(t.Meta(i))) {
 		return
 	}
 	o, s, expire := tx.lift(t, i)
@@ -143,11 +143,11 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 	tx.db = toDB
 	_, _, exists := tx.find(hash, key)
 	tx.db = from
-	if exists || tx.err != nil {
+	if exists || tx.placer.Err != nil {
 		return false
 	}
 	i := t.Find(hash, key) // looking may have moved it
-	if !tx.gather(t.Object(t.Meta(i))) {
+	if !tx.placer.Gather(t.Object(t.Meta(i))) {
 		return false
 	}
 	o, s, expire := tx.lift(t, i)
@@ -165,7 +165,7 @@ func (tx *Tx) MovePrepared(from []byte, toDB int, to []byte, p *Prepared) bool {
 	db := tx.db
 	defer func() { tx.db = db }()
 	tx.db = toDB
-	if tx.locate(tx.hash(to), to); !ok || tx.err != nil {
+	if tx.locate(tx.hash(to), to); !ok || tx.placer.Err != nil {
 		return false // before from is gone
 	}
 	tx.db = db
@@ -213,17 +213,17 @@ func (tx *Tx) drop(key []byte, db int, v structures.Value, s []byte, expire int6
 // toDB. It reports false if from is absent, or to exists and replace is false. The errors are those of Replace.
 func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) (bool, error) {
 	if s, expire, ok := tx.longString(from); ok {
-		return tx.copyString(s, expire, toDB, to, replace), tx.err
+		return tx.copyString(s, expire, toDB, to, replace), tx.placer.Err
 	}
 	kind, payload, expire, ok := tx.dump(nil, from)
-	if !ok || tx.err != nil {
-		return false, tx.err
+	if !ok || tx.placer.Err != nil {
+		return false, tx.placer.Err
 	}
 	db := tx.db
 	defer func() { tx.db = db }()
 	tx.db = toDB
-	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.err != nil {
-		return false, tx.err
+	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.placer.Err != nil {
+		return false, tx.placer.Err
 	}
 	if kind == structures.KindString {
 		tx.SetString(to, payload, Expiry(expire))
@@ -243,14 +243,14 @@ func (tx *Tx) CopyPrepared(from []byte, toDB int, to []byte, replace bool, p *Pr
 		return tx.Copy(from, toDB, to, replace)
 	}
 	expire, ok := tx.ExpireAt(from)
-	if !ok || tx.err != nil {
-		return false, tx.err
+	if !ok || tx.placer.Err != nil {
+		return false, tx.placer.Err
 	}
 	db := tx.db
 	defer func() { tx.db = db }()
 	tx.db = toDB
-	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.err != nil {
-		return false, tx.err
+	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.placer.Err != nil {
+		return false, tx.placer.Err
 	}
 	err := ReplacePrepared(tx, to, p, Expiry(expire))
 	return err == nil, err
@@ -308,7 +308,7 @@ func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expir
 		o.Expire = expire
 	}
 	if o.Pager != nil {
-		tx.use(o)
+		tx.placer.Use(o)
 	}
 	if s, ok := o.Value.(*text.String); ok {
 		return structures.KindString, append(dst, s.Bytes()...), o.Expire, true
@@ -342,7 +342,7 @@ func (s *Store) decodeDump(kind structures.Kind, payload []byte) (structures.Val
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	v, err := s.decode(kind, head)
+	v, err := s.heads.Decode(kind, head)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
@@ -13,20 +14,12 @@ import (
 // DBSize is the number of keys in database db, including expired keys that were
 // not used since.
 func (tx *Tx) DBSize(db int) int {
-	tx.meetAll()
+	tx.reads.All()
 	n := 0
 	for sh := range tx.s.keyspace.Shard {
-		n += tx.s.sizeOf(sh, db)
+		n += tx.s.keyspace.Size(sh, db)
 	}
 	return n
-}
-
-// sizeOf is the number of keys of a database in one shard, whose lock is held.
-func (s *Store) sizeOf(sh, db int) int {
-	if t := s.keyspace.Shard[sh].Tables[db]; t != nil {
-		return t.Size()
-	}
-	return int(s.keyspace.Shard[sh].Counts[s.mapping.Phys[db]])
 }
 
 // Flush removes all keys of a database. It costs the same for any number:
@@ -41,7 +34,7 @@ func (tx *Tx) Flush(db int) {
 // FlushAll removes all keys of all databases, as Flush does.
 func (tx *Tx) FlushAll() {
 	some := false
-	for db := range tx.s.mapping.Phys {
+	for db := range tx.s.files.Meta.Phys {
 		some = tx.flush(db) || some
 	}
 	if some {
@@ -51,12 +44,12 @@ func (tx *Tx) FlushAll() {
 
 // flush gives db a new physical database unless it has never held anything.
 func (tx *Tx) flush(db int) bool {
-	if tx.err != nil {
+	if tx.placer.Err != nil {
 		return false
 	}
 	tx.seal()
 	s, some := tx.s, false
-	old := s.mapping.Phys[db]
+	old := s.files.Meta.Phys[db]
 	for i := range s.keyspace.Shard {
 		sh := &s.keyspace.Shard[i]
 		if t := sh.Tables[db]; t != nil {
@@ -73,8 +66,8 @@ func (tx *Tx) flush(db int) bool {
 		return false
 	}
 	tx.flushed = append(tx.flushed, old)
-	s.mapping.Phys[db] = s.mapping.Next
-	s.mapping.Next++
+	s.files.Meta.Phys[db] = s.files.Meta.Next
+	s.files.Meta.Next++
 	return true
 }
 
@@ -85,16 +78,16 @@ func (tx *Tx) seal() {
 		tx.close(e)
 	}
 	tx.open = tx.open[:0]
-	tx.compact()
+	tx.placer.Compact()
 }
 
 // Swap exchanges the contents of two databases.
 func (tx *Tx) Swap(a, b int) {
-	if a == b || tx.err != nil {
+	if a == b || tx.placer.Err != nil {
 		return
 	}
 	tx.seal()
-	p := tx.s.mapping.Phys
+	p := tx.s.files.Meta.Phys
 	p[a], p[b] = p[b], p[a]
 	for i := range tx.s.keyspace.Shard {
 		t := tx.s.keyspace.Shard[i].Tables
@@ -105,7 +98,7 @@ func (tx *Tx) Swap(a, b int) {
 
 // remap records the mapping of databases.
 func (tx *Tx) remap() {
-	format.RecordMapping(&tx.rec, tx.s.mapping.Next, tx.s.mapping.Phys)
+	format.RecordMapping(&tx.rec, tx.s.files.Meta.Next, tx.s.files.Meta.Phys)
 	tx.hasLast = false
 	tx.apart, tx.changed = true, true
 	tx.s.tracker.Load().flushed()
@@ -123,7 +116,7 @@ func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
 		}
 		nth, sh := draw(total), 0
 		for ; sh < format.ShardCount-1; sh++ {
-			n := tx.s.sizeOf(sh, tx.db)
+			n := tx.s.keyspace.Size(sh, tx.db)
 			if nth < n {
 				break
 			}
@@ -143,7 +136,7 @@ func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
 // randomIn draws a key of one shard: a live slot, or where the disk has more, the
 // one that follows a random hash.
 func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
-	t := tx.s.table(sh, tx.db)
+	t := tx.s.keyspace.Table(sh, tx.db)
 	if t.Resident {
 		for range 1000 {
 			if t.Used == 0 {
@@ -158,8 +151,8 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 	from := uint64(sh)<<56 | uint64(draw(1<<28))<<28
 	var key []byte
 	for range 2 {
-		tx.s.walk(t, from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *walked) bool {
-			key = slices.Clone(e.key)
+		tx.s.heads.Walk(t, from, uint64(sh)<<56|(1<<56-1), tx.placer.Fail, func(e *heads.Walked) bool {
+			key = slices.Clone(e.Key)
 			return false
 		})
 		if key != nil {
@@ -175,28 +168,28 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 // from the first call to the last is visited once: keys that share the bits of a
 // cursor go together. Expired keys are skipped.
 func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structures.Kind)) (next uint64) {
-	return tx.scan(cursor, count, func(e *walked) { visit(e.key, e.kind) })
+	return tx.scan(cursor, count, func(e *heads.Walked) { visit(e.Key, e.Kind) })
 }
 
 // scan is Scan for a visitor of all that is known of a key.
-func (tx *Tx) scan(cursor uint64, count int, visit func(e *walked)) (next uint64) {
+func (tx *Tx) scan(cursor uint64, count int, visit func(e *heads.Walked)) (next uint64) {
 	const cursorShift = 64 - structures.CursorBits
-	tx.meetAll()
+	tx.reads.All()
 	tx.seal()
 	from := tx.s.keys.Cursors.Reveal(cursor) << cursorShift
 	left := max(1, count)
 	for sh := format.ShardOf(from); sh < format.ShardCount; sh++ {
 		end := uint64(sh)<<56 | (1<<56 - 1)
-		if tx.s.sizeOf(sh, tx.db) > 0 {
+		if tx.s.keyspace.Size(sh, tx.db) > 0 {
 			last := uint64(0)
-			tx.s.walk(tx.s.table(sh, tx.db), from, end, tx.fail, func(e *walked) bool {
-				if left <= 0 && e.hash>>cursorShift != last {
-					next = e.hash >> cursorShift
+			tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, end, tx.placer.Fail, func(e *heads.Walked) bool {
+				if left <= 0 && e.Hash>>cursorShift != last {
+					next = e.Hash >> cursorShift
 					return false
 				}
-				last = e.hash >> cursorShift
+				last = e.Hash >> cursorShift
 				left--
-				if e.expire == 0 || e.expire > tx.now {
+				if e.Expire == 0 || e.Expire > tx.now {
 					visit(e)
 				}
 				return true
@@ -213,16 +206,16 @@ func (tx *Tx) scan(cursor uint64, count int, visit func(e *walked)) (next uint64
 // Keys visits every key of the selected database until visit returns false.
 // Expired keys are skipped.
 func (tx *Tx) Keys(visit func(key []byte) bool) {
-	tx.meetAll()
+	tx.reads.All()
 	tx.seal()
 	for sh := range tx.s.keyspace.Shard {
-		if tx.s.sizeOf(sh, tx.db) == 0 {
+		if tx.s.keyspace.Size(sh, tx.db) == 0 {
 			continue
 		}
 		more := true
-		tx.s.walk(tx.s.table(sh, tx.db), uint64(sh)<<56, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *walked) bool {
-			if e.expire == 0 || e.expire > tx.now {
-				more = visit(e.key)
+		tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), uint64(sh)<<56, uint64(sh)<<56|(1<<56-1), tx.placer.Fail, func(e *heads.Walked) bool {
+			if e.Expire == 0 || e.Expire > tx.now {
+				more = visit(e.Key)
 			}
 			return more
 		})
@@ -236,21 +229,21 @@ func (tx *Tx) Keys(visit func(key []byte) bool) {
 // is enough, from that hash on. It returns where to go on, 0 at the end of the shard. Expired
 // keys are skipped, and keys with the same hash are visited together.
 func (tx *Tx) ScanShard(from uint64, count int, visit func(key []byte)) (next uint64) {
-	tx.meetAll()
+	tx.reads.All()
 	tx.seal()
 	sh, last := format.ShardOf(from), uint64(0)
-	if tx.s.sizeOf(sh, tx.db) == 0 {
+	if tx.s.keyspace.Size(sh, tx.db) == 0 {
 		return 0
 	}
-	tx.s.walk(tx.s.table(sh, tx.db), from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *walked) bool {
-		if count <= 0 && e.hash != last {
-			next = e.hash
+	tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, uint64(sh)<<56|(1<<56-1), tx.placer.Fail, func(e *heads.Walked) bool {
+		if count <= 0 && e.Hash != last {
+			next = e.Hash
 			return false
 		}
-		last = e.hash
+		last = e.Hash
 		count--
-		if e.expire == 0 || e.expire > tx.now {
-			visit(e.key)
+		if e.Expire == 0 || e.Expire > tx.now {
+			visit(e.Key)
 		}
 		return true
 	})

@@ -1,10 +1,9 @@
 package persistence
 
 import (
-	"slices"
-
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -37,7 +36,7 @@ func (tx *Tx) resolve(t *keyspace.Table, i int, e Expiry) int64 {
 func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
 	t, i, ok := tx.read(key)
 	if !ok {
-		return nil, false, tx.err
+		return nil, false, tx.placer.Err
 	}
 	meta := t.Meta(i)
 	if meta&keyspace.IsObject == 0 {
@@ -63,7 +62,7 @@ func (tx *Tx) SetString(key, value []byte, e Expiry) {
 	}
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
-	if tx.err != nil {
+	if tx.placer.Err != nil {
 		return
 	}
 	expire := tx.resolve(t, i, e)
@@ -73,7 +72,7 @@ func (tx *Tx) SetString(key, value []byte, e Expiry) {
 	}
 	format.RecordSet(&tx.rec, value, expire)
 	tx.stayBlessed(t, key)
-	tx.setString(t, i, hash, key, value, expire)
+	tx.placer.SetString(t, i, hash, key, value, expire)
 	tx.note(key)
 }
 
@@ -88,31 +87,6 @@ func (tx *Tx) GiveString(key, value []byte, e Expiry) {
 	tx.growing = tx.growing || len(value) >= tx.s.opts.LargeBytes
 }
 
-// setString stores without recording.
-func (tx *Tx) setString(t *keyspace.Table, i int, hash uint64, key, value []byte, expire int64) {
-	if !keyspace.Inline(len(key), len(value)) {
-		tx.setLong(t, i, hash, key, structures.Clone(value), expire)
-		return
-	}
-	if i < 0 {
-		t.AddInline(hash, key, value, expire, tx.fresh()|keyspace.Dirty)
-		return
-	}
-	t.Detach(i)
-	t.SetInline(i, key, value, expire)
-	t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
-	tx.touch(t, i)
-}
-
-// setLong stores a string that does not fit a slab record, which is the store's
-// afterwards, without recording.
-func (tx *Tx) setLong(t *keyspace.Table, i int, hash uint64, key, value []byte, expire int64) {
-	v := text.New(value)
-	o := &keyspace.Object{Key: append([]byte(nil), key...), Value: v, Expire: expire, Whole: true}
-	i = tx.place(t, i, hash, o)
-	t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
-}
-
 // PatchString writes b into the string at key at offset off >= 0. A gap after
 // the end is filled with zeros; an absent key counts as the empty string. The
 // record holds b only. The error is structures.ErrWrongType if key holds
@@ -120,8 +94,8 @@ func (tx *Tx) setLong(t *keyspace.Table, i int, hash uint64, key, value []byte, 
 func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 	hash := tx.hash(key)
 	t, i, ok := tx.find(hash, key)
-	if tx.err != nil {
-		return tx.err
+	if tx.placer.Err != nil {
+		return tx.placer.Err
 	}
 	if ok && t.Kind(t.Meta(i)) != structures.KindString {
 		return structures.ErrWrongType
@@ -131,58 +105,10 @@ func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 	tx.rec.Uint(uint64(off))
 	tx.rec.Bytes(b)
 	if ok {
-		tx.patchString(t, i, hash, key, off, b)
+		tx.placer.PatchString(t, i, hash, key, off, b)
 	} else {
-		tx.setString(t, i, hash, key, patched(nil, off, b), 0)
+		tx.placer.SetString(t, i, hash, key, slots.Patched(nil, off, b), 0)
 	}
 	tx.note(key)
 	return nil
-}
-
-// patchString patches without recording.
-func (tx *Tx) patchString(t *keyspace.Table, i int, hash uint64, key []byte, off int, b []byte) {
-	if i < 0 || t.Meta(i)&keyspace.Tombstone != 0 {
-		tx.setPatched(t, i, hash, key, patched(nil, off, b), 0)
-		return
-	}
-	meta := t.Meta(i)
-	if o := t.Object(meta); o != nil {
-		o.Value.(*text.String).Patch(nil, off, b)
-		t.Resized(o)
-		t.SetMeta(i, meta|keyspace.Dirty)
-		tx.touch(t, i)
-		return
-	}
-	_, old, expire := t.Parts(meta)
-	if off+len(b) <= len(old) {
-		copy(old[off:], b)
-		t.SetMeta(i, meta|keyspace.Dirty)
-		tx.touch(t, i)
-		return
-	}
-	if end := off + len(b); keyspace.Inline(len(key), end) { // bits set one by one, an element added to a sketch
-		t.Scratch = slices.Grow(t.Scratch[:0], end)[:end]
-		clear(t.Scratch[copy(t.Scratch, old):])
-		copy(t.Scratch[off:], b)
-		tx.setString(t, i, hash, key, t.Scratch, expire)
-		return
-	}
-	tx.setPatched(t, i, hash, key, patched(old, off, b), expire)
-}
-
-// setPatched stores what patched made.
-func (tx *Tx) setPatched(t *keyspace.Table, i int, hash uint64, key, value []byte, expire int64) {
-	if keyspace.Inline(len(key), len(value)) {
-		tx.setString(t, i, hash, key, value, expire)
-		return
-	}
-	tx.setLong(t, i, hash, key, value, expire)
-}
-
-// patched returns a copy of old with b written at off.
-func patched(old []byte, off int, b []byte) []byte {
-	v := make([]byte, max(len(old), off+len(b)))
-	structures.Copy(v, old)
-	structures.Copy(v[off:], b)
-	return v
 }

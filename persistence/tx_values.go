@@ -4,6 +4,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/types"
 )
 
 // Value returns the value of key if it is not a string: nil if it is absent,
@@ -14,7 +15,7 @@ func (tx *Tx) Value(key []byte) (structures.Value, error) {
 	if !ok {
 		return nil, nil
 	}
-	o := tx.object(t, i, hash)
+	o := tx.placer.Object(t, i, hash)
 	if o == nil || o.Value.Kind() == structures.KindString {
 		return nil, structures.ErrWrongType
 	}
@@ -51,11 +52,11 @@ func View[T structures.Value](tx *Tx, key []byte) (v T, ok bool, err error) {
 func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *structures.Change, ok bool, err error) {
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
-	if tx.err != nil {
-		return v, nil, false, tx.err
+	if tx.placer.Err != nil {
+		return v, nil, false, tx.placer.Err
 	}
 	if i >= 0 && t.Meta(i)&keyspace.Tombstone == 0 {
-		o := tx.object(t, i, hash)
+		o := tx.placer.Object(t, i, hash)
 		if o == nil {
 			return v, nil, false, structures.ErrWrongType
 		}
@@ -69,7 +70,7 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 		if l != nil && l.none {
 			return v, nil, false, l.changes.Err
 		}
-		tx.touch(t, i)
+		tx.placer.Touch(t, i)
 		return v, tx.begin(t, o, hash, false, l), true, nil
 	}
 	if create == nil {
@@ -81,7 +82,7 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 		return v, nil, false, l.changes.Err
 	}
 	o.Key, o.Whole = append([]byte(nil), key...), true
-	tx.place(t, i, hash, o)
+	tx.placer.Place(t, i, hash, o)
 	return o.Value.(T), tx.begin(t, o, hash, true, l), true, nil
 }
 
@@ -98,19 +99,21 @@ func newObject[T structures.Value](s *Store, create func() T) *keyspace.Object {
 	return &keyspace.Object{Value: create()}
 }
 
-// place puts an object at slot i, a tombstone or something to be replaced, or
-// at a new slot if i is negative. It does not mark the slot dirty.
-func (tx *Tx) place(t *keyspace.Table, i int, hash uint64, o *keyspace.Object) int {
-	if i < 0 {
-		i = t.AddObject(hash, o, tx.fresh())
-	} else {
-		t.Detach(i)
-		t.SetObject(i, o)
-		t.SetTouch(i, tx.fresh()>>keyspace.TouchShift)
+// creations has, by kind, the operation that makes an empty value of the types whose
+// values are all created so.
+var creations = func() (ops [structures.Kinds][]byte) {
+	for _, t := range types.All() {
+		if t.Compact == nil {
+			continue
+		}
+		if v, ok := t.Compact(nil).(structures.Reusable); ok {
+			var c structures.Change
+			format.RecordRestore(&c, v, 0)
+			ops[t.Kind] = c.Take()
+		}
 	}
-	tx.loosen(t, o, hash, t.Meta(i)&keyspace.LocationMask, keyspace.MaxCompact)
-	return i
-}
+	return ops
+}()
 
 // begin opens an edit of an object, within a limit, unless it is open.
 func (tx *Tx) begin(t *keyspace.Table, o *keyspace.Object, hash uint64, fresh bool, l *limit) *structures.Change {
@@ -184,7 +187,7 @@ func (tx *Tx) settle(e *keyspace.Edit) (removed bool) {
 	}
 	tx.s.writer.Enlarge(e.Table, o, e.Hash)
 	e.Table.SetMeta(i, e.Table.Meta(i)|keyspace.Dirty)
-	tx.loosen(e.Table, o, e.Hash, e.Table.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
+	tx.placer.Loosen(e.Table, o, e.Hash, e.Table.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
 	return false
 }
 
@@ -213,14 +216,14 @@ func ReplacePrepared(tx *Tx, key []byte, p *Prepared, e Expiry) error {
 		return err
 	}
 	tx.put(key, p, e)
-	return tx.err
+	return tx.placer.Err
 }
 
 // put is ReplacePrepared for a value that the group may have.
 func (tx *Tx) put(key []byte, p *Prepared, e Expiry) {
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
-	if tx.err != nil {
+	if tx.placer.Err != nil {
 		return
 	}
 	if p.value.Empty() {
@@ -238,15 +241,10 @@ func (tx *Tx) replace(t *keyspace.Table, i int, hash uint64, key []byte, p Prepa
 	}
 	tx.recordWhole(t, key, p, expire)
 	o := &keyspace.Object{Key: append([]byte(nil), key...), Value: p.value, Expire: expire, Whole: true}
-	i = tx.place(t, i, hash, o)
+	i = tx.placer.Place(t, i, hash, o)
 	tx.s.writer.Enlarge(t, o, hash)
 	t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 	tx.note(key)
-}
-
-// decode makes a value from its encoding, without pages.
-func (s *Store) decode(kind structures.Kind, head []byte) (structures.Value, error) {
-	return format.DecodeValue(kind, head, &s.keys.Values)
 }
 
 // HashKeys are the keys for the hashes of this store.

@@ -48,7 +48,7 @@ func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
 			tx.SetString([]byte("both"), []byte("cold"), NoExpiry)
 		})
 		materialise(t, s)
-		flushed, err := s.disk.Flush() // else it is read from Pebble's memory
+		flushed, err := s.files.Disk.Flush() // else it is read from Pebble's memory
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -105,7 +105,7 @@ func TestUpcomingKeysMayBeAnything(t *testing.T) {
 	s = openMemory(t, Options{FS: mem, IdleAfter: -1})
 	defer closeStore(t, s)
 	look := func(step string) {
-		before := s.journal.Newest()
+		before := s.commits.Journal.Newest()
 		var u Upcoming
 		for db := range 3 {
 			u.Reset(s, db)
@@ -121,7 +121,7 @@ func TestUpcomingKeysMayBeAnything(t *testing.T) {
 			u.Prefetch()
 			u.Clear()
 		}
-		if after := s.journal.Newest(); after != before {
+		if after := s.commits.Journal.Newest(); after != before {
 			t.Errorf("%s: record %d became %d", step, before, after)
 		}
 	}

@@ -36,7 +36,7 @@ func formerly(t *testing.T, fs vfs.FS) {
 		t.Fatal(err)
 	}
 	f := fence.New(marked, "db")
-	db, err := lsm.Open("db", lsm.Options(f, pebbleLog{&Store{opts: Options{}.withDefaults()}, f}), f, func() bool { return false })
+	db, err := lsm.Open("db", lsm.Options(f, quietLog(f)), f, func() bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,12 +119,12 @@ func formerStore(t *testing.T, fs *disktest.Disk) (check func(s *Store)) {
 	})
 	all(s, 1, func(tx *Tx) { tx.Flush(1) })
 	write("b")
-	last := s.Newest()
+	last := s.commits.Newest()
 	closeStore(t, s)
 	formerly(t, fs)
 	return func(s *Store) {
 		t.Helper()
-		if got := s.Newest(); got != last {
+		if got := s.commits.Newest(); got != last {
 			t.Errorf("record %d is the last, want %d", got, last)
 		}
 		all(s, 1, func(tx *Tx) {
@@ -168,7 +168,7 @@ func TestFormat2BecomesFormat3(t *testing.T) {
 		if n := chunksOf(t, s); n == 0 {
 			t.Error("no chunk is in the log")
 		}
-		if some, err := lsm.Any(s.disk.DB, format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal)); some || err != nil {
+		if some, err := lsm.Any(s.files.Disk.DB, format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal)); some || err != nil {
 			t.Errorf("chunks are in Pebble: %v, %v", some, err)
 		}
 		closeStore(t, s)

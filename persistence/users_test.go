@@ -56,7 +56,7 @@ func TestUsersAreInSnapshots(t *testing.T) {
 	all(s, 1, func(tx *Tx) { tx.Texts(Users).Set("a", "on") })
 	materialise(t, s)
 	all(s, 1, func(tx *Tx) { tx.Texts(Users).Set("b", "off") })
-	if err := s.Snapshot("copy"); err != nil {
+	if err := s.Snapshot("copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	all(s, 1, func(tx *Tx) { tx.Texts(Users).Delete("a") })
@@ -81,7 +81,7 @@ func TestDamagedUserIsFound(t *testing.T) {
 		materialise(t, s)
 		b := format.AppendText(nil, "u", "on")
 		b[i] ^= 1
-		if err := s.disk.DB.Set(format.AppendTextKey(nil, format.PrefixUser, "u"), b, pebble.Sync); err != nil {
+		if err := s.files.Disk.DB.Set(format.AppendTextKey(nil, format.PrefixUser, "u"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

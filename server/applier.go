@@ -130,7 +130,7 @@ func (a *applier) settle() {
 		_ = s.srv.journal.WaitDurable(lsn) // the next command finds out what is wrong
 	}
 	s.dur = durability{}
-	s.srv.store.Throttle()
+	s.srv.store.Commits().Throttle()
 }
 
 // appliedCall is a call with its row, and the database that it is for.
@@ -310,7 +310,7 @@ func (a *applier) Durable() int64 {
 	store := a.s.srv.store
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if p := &a.pending; store.Synced() >= p.lsn {
+	if p := &a.pending; store.Commits().Synced() >= p.lsn {
 		a.durable = p.offset
 		now, lsn := store.ReplicatedAt()
 		*p = durableAt{lsn, now.Offset}

@@ -11,7 +11,7 @@ import (
 
 // openSnapshots tells snapshots what they need of the server.
 func openSnapshots(srv *Server) {
-	o := backup.Options{Store: srv.store, Peers: &srv.peers, Clock: srv.clock, InMemory: srv.opts.InMemory, Membership: host{srv}.Membership,
+	o := backup.Options{Store: srv.store, Copies: srv.store.Snapshots(), Peers: &srv.peers, Clock: srv.clock, InMemory: srv.opts.InMemory, Membership: host{srv}.Membership,
 		Go: srv.workers.Go}
 	if srv.opts.Group != nil {
 		o.Group = srv.opts.Group

@@ -134,7 +134,7 @@ func TestClusterSnapshotHasAPartOfEachGroup(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	found, err := c.srv.store.Snapshots(filepath.Join(c.dir, "snapshots"))
+	found, err := c.srv.store.Snapshots().List(filepath.Join(c.dir, "snapshots"))
 	if err != nil || len(found) != 1 || found[0].Origin.Part() == nil {
 		t.Fatalf("%+v, %v", found, err)
 	}

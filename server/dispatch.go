@@ -290,7 +290,7 @@ func (s *session) meet(cmd *commands.Command) error {
 		return nil
 	}
 	seen := s.tx.Seen()
-	if seen == 0 || s.waiting != nil || s.srv.store.DeleteError() == nil || s.srv.store.Confirmed(seen) {
+	if seen == 0 || s.waiting != nil || s.srv.store.DeleteError() == nil || s.srv.store.Commits().Confirmed(seen) {
 		s.dur.read(seen)
 		return nil
 	}

@@ -90,14 +90,14 @@ func TestReplyWaitsForTheDevice(t *testing.T) {
 			if r.sent() != sent+pong {
 				t.Fatal("a write was acknowledged before its record was on the device")
 			}
-			at := r.srv.store.Synced()
+			at := r.srv.store.Commits().Synced()
 			if at >= before+2 {
 				t.Fatal("the device was not held up")
 			}
 			release()
 			c.reply()
 			c.reply()
-			if now := r.srv.store.Synced(); now < before+2 {
+			if now := r.srv.store.Commits().Synced(); now < before+2 {
 				t.Fatalf("acknowledged at %d, on the device up to %d", before+2, now)
 			}
 		}

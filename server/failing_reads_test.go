@@ -246,7 +246,7 @@ func attempt(t testing.TB, disk *disktest.Disk, in residence, call string, n int
 	l = startOn(t, disk)
 	l.settle(in)
 	l.c.want("CONFIG SET notify-keyspace-events EA", "OK")
-	before := l.srv.store.Newest()
+	before := l.srv.store.Commits().Newest()
 	l.reads.arm(n)
 	l.c.send(readsWords(call)...)
 	reply, err := l.c.read()
@@ -260,7 +260,7 @@ func attempt(t testing.TB, disk *disktest.Disk, in residence, call string, n int
 		}
 	}
 	o.event = l.told.do("PING")
-	o.reply, o.recorded = reply, l.srv.store.Newest() != before
+	o.reply, o.recorded = reply, l.srv.store.Commits().Newest() != before
 	l.srv.store.SetMaxMemory(0, persistence.PolicySpill, 5)
 	// A read that came while Pebble itself opened a file gets the error of that, though the disk is mended.
 	l.until("the disk is mended", func() bool {

@@ -187,7 +187,7 @@ func TestReplicaGoesOnAfterACrash(t *testing.T) {
 	for i := range calls {
 		m.stream("INCR n", "PING")
 		if i%20 == 8 {
-			if err := r.srv.journal.WaitDurable(r.srv.store.Newest()); err != nil {
+			if err := r.srv.journal.WaitDurable(r.srv.store.Commits().Newest()); err != nil {
 				t.Fatal(err)
 			}
 		}

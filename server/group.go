@@ -6,6 +6,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
@@ -14,20 +15,20 @@ import (
 	"github.com/vigildb/vigil/server/internal/handlers"
 )
 
-// gate is the store of a member of a group as transports see it: what they wait for is
+// gate is what a member of a group has recorded as transports see it: what they wait for is
 // committed, and shown only by a leader that still leads. Every reply of a leader that
 // depends on keys awaits a position, be it that of no record.
 type gate struct {
-	*persistence.Store
+	*commits.Commits
 	group group.Group
 }
 
 // Confirmed implements [transport.Store].
-func (g gate) Confirmed(position uint64) bool { return g.Store.Confirmed(position) && g.group.Held() }
+func (g gate) Confirmed(position uint64) bool { return g.Commits.Confirmed(position) && g.group.Held() }
 
 // WaitDurable implements [transport.Store].
 func (g gate) WaitDurable(position uint64) error {
-	if err := g.Store.WaitDurable(position); err != nil {
+	if err := g.Commits.WaitDurable(position); err != nil {
 		return err
 	}
 	return g.group.WaitHeld()
@@ -35,7 +36,7 @@ func (g gate) WaitDurable(position uint64) error {
 
 // NotifyDurable implements [transport.Store].
 func (g gate) NotifyDurable(position uint64, f func(error)) {
-	g.Store.NotifyDurable(position, func(err error) {
+	g.Commits.NotifyDurable(position, func(err error) {
 		if err != nil || g.group.Held() {
 			f(err)
 			return
@@ -48,9 +49,9 @@ func (g gate) NotifyDurable(position uint64, f func(error)) {
 // gated is the store as transports see it.
 func (srv *Server) gated() transport.Store {
 	if g := srv.opts.Group; g != nil {
-		return gate{srv.store, g}
+		return gate{srv.store.Commits(), g}
 	}
-	return srv.store
+	return srv.store.Commits()
 }
 
 // join takes part in the group, if there is one. The data is loaded.

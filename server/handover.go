@@ -46,7 +46,7 @@ func (srv *Server) settle() (resume func()) {
 		tx := srv.store.NewTx()
 		if tx.Lock(&all, srv.clock.Now().UnixMilli()) { // what had begun has ended
 			tx.Unlock()
-			_ = srv.store.WaitDurable(srv.store.Newest())
+			_ = srv.store.Commits().WaitDurable(srv.store.Commits().Newest())
 		}
 	}()
 	defer srv.clock.AfterFunc(settlePatience, func() { close(late) })()

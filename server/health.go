@@ -67,7 +67,7 @@ func (srv *Server) Unsynced() uint64 {
 	if srv.opts.InMemory || srv.settings().syncAlways {
 		return 0
 	}
-	return srv.store.Unsynced()
+	return srv.store.Commits().Unsynced()
 }
 
 // Leads implements [door.Server].

@@ -270,7 +270,7 @@ func (s *session) merge(j *importJob, in *intake.Intake) (put, kept int64, err e
 			s.locked = false
 			s.tx.Unlock()
 			s.srv.tracking.Unlocked(&s.cache)
-			s.srv.store.Throttle()
+			s.srv.store.Commits().Throttle()
 			return err
 		}, nil
 	})

@@ -53,14 +53,17 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/expiry persistence/feed persistence/fence persistence/format persistence/grouplog persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/prefetch persistence/purge persistence/reserve persistence/slab persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/wal persistence/writeback structures structures/text structures/types
+	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/commits persistence/expiry persistence/feed persistence/fence persistence/files persistence/format persistence/grouplog persistence/heads persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/prefetch persistence/purge persistence/replay persistence/reserve persistence/slab persistence/slots persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/tasks persistence/wal persistence/writeback structures structures/text structures/types
 	persistence/catalog:    persistence/format structures
 	persistence/check:      persistence/chunklog persistence/fence persistence/format persistence/grouplog persistence/journal persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/wal structures
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
+	persistence/commits:    persistence/fence persistence/files persistence/format persistence/journal persistence/lsm persistence/reserve persistence/tasks structures
 	persistence/expiry:     persistence/format
+	persistence/files:      persistence/check persistence/chunklog persistence/fence persistence/format persistence/journal persistence/log persistence/lsm persistence/reserve persistence/snapshot persistence/storelog persistence/tail persistence/wal structures
 	persistence/fence:
 	persistence/format:     persistence/journal structures structures/types structures/shapes
 	persistence/grouplog:   persistence/log persistence/storelog
+	persistence/heads:      persistence/format persistence/keyspace persistence/lsm persistence/tasks persistence/writeback structures structures/text
 	persistence/intake:     persistence/expiry persistence/fence persistence/format persistence/keyspace persistence/lsm persistence/writeback structures structures/text
 	persistence/journal:    persistence/tail structures structures/text
 	persistence/keyspace:   persistence/format persistence/prefetch persistence/slab structures structures/types
@@ -69,13 +72,16 @@ const rooms = `
 	persistence/member:     persistence/expiry persistence/fence persistence/format persistence/grouplog persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/tail persistence/wal
 	persistence/prefetch:
 	persistence/purge:      persistence/expiry persistence/format persistence/keyspace persistence/lsm persistence/writeback
+	persistence/replay:     persistence/catalog persistence/commits persistence/files persistence/format persistence/grouplog persistence/heads persistence/journal persistence/keyspace persistence/prefetch persistence/purge persistence/slots persistence/writeback structures
 	persistence/reserve:    persistence/fence persistence/lsm
 	persistence/slab:
-	persistence/snapshot:   persistence/fence persistence/format
+	persistence/slots:      persistence/keyspace persistence/writeback structures structures/text
+	persistence/snapshot:   persistence/fence persistence/format persistence/storelog persistence/wal
 	persistence/storelog:   persistence/format persistence/log
 	persistence/sweep:      persistence/expiry persistence/format persistence/keyspace persistence/lsm persistence/writeback structures
 	persistence/feed:       persistence/format persistence/keyspace structures structures/text structures/types
 	persistence/tail:
+	persistence/tasks:
 	persistence/wal:        persistence/fence persistence/format structures
 	persistence/writeback:  persistence/expiry persistence/format persistence/journal persistence/keyspace persistence/lsm structures structures/text
 	server/activation:

@@ -70,7 +70,7 @@ func (s *session) unknownAdmin(cmd *commands.Command) bool {
 
 // reportLoading logs the progress of Load. The cron calls it once a second.
 func (srv *Server) reportLoading() {
-	loaded, total := srv.store.Progress()
+	loaded, total := srv.store.Progress().Bytes()
 	srv.logf(logNotice, "Loading: %s of %s, %.0f%%", info.AppendHuman(nil, loaded), info.AppendHuman(nil, total), percent(loaded, total))
 }
 
@@ -83,7 +83,7 @@ func percent(part, whole int64) float64 {
 
 // infoLoading shows the progress of Load.
 func infoLoading(t *info.Text, s *session) {
-	loaded, total := s.srv.store.Progress()
+	loaded, total := s.srv.store.Progress().Bytes()
 	eta := int64(1)
 	if loaded > 0 {
 		elapsed := s.srv.clock.Now().UnixMilli() - s.srv.started

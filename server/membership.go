@@ -48,7 +48,7 @@ func (s *session) Copies(_ *commands.Ctx, durable bool) func() int {
 	h, position := s.host, s.dur.last()
 	return func() (n int) {
 		m := h.Membership()
-		if m == nil || !m.Leads || !h.srv.store.Confirmed(position) {
+		if m == nil || !m.Leads || !h.srv.store.Commits().Confirmed(position) {
 			return 0
 		}
 		m.Others(m.Self, func(_ int, o *commands.Member) {

@@ -49,7 +49,7 @@ func (srv *Server) notifyRemoved(class commands.EventClass, event string, db int
 func (srv *Server) announceRemoved(channel, payload []byte) {
 	n := pubsub.Message{Kind: pubsub.Channel, Channel: channel, Payload: payload, Local: true}
 	if srv.opts.Group != nil {
-		n.Position = srv.store.Newest()
+		n.Position = srv.store.Commits().Newest()
 	}
 	srv.fanout.Announce(n)
 }

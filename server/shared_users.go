@@ -110,7 +110,7 @@ func (s *session) keepPassword(pairs []string) error {
 // awaitTexts makes the reply wait for the last change of users or shared directives, as one that shows a
 // key waits for that of the key.
 func (s *session) awaitTexts() {
-	if at := s.srv.shared.changed.Load(); at != 0 && s.srv.store.Member().Leads() && !s.srv.store.Confirmed(at) {
+	if at := s.srv.shared.changed.Load(); at != 0 && s.srv.store.Member().Leads() && !s.srv.store.Commits().Confirmed(at) {
 		s.dur.read(at)
 	}
 }

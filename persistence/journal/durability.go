@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 )
 
+// ErrClosed is returned by calls that need the disk after the store was closed.
+var ErrClosed = errors.New("persistence: store is closed")
+
 // ErrAbandoned is returned for records that were given up.
 var ErrAbandoned = errors.New("journal: the record was given up")
 

@@ -36,6 +36,8 @@ type Journal struct {
 }
 
 const (
+	// BigRecord is the length in bytes from which on a record becomes a chunk as it is.
+	BigRecord = 1 << 20
 	// MaxUnsynced is how many bytes of chunks the caller may keep before it gives
 	// them back by Recycle.
 	MaxUnsynced = 4 << 20

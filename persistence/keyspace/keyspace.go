@@ -11,6 +11,7 @@ import (
 // Keyspace is what a store has in memory of keys and values.
 type Keyspace struct {
 	Shard  [format.ShardCount]Shard
+	Phys   []uint32 // physical database of each logical one; written with all shards locked and read with any
 	Long   Long
 	Tear   Tear
 	Memory atomic.Int64 // bytes for keys and values

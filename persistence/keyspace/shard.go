@@ -128,14 +128,23 @@ func (sh *Shard) SetCount(phys uint32, n int64) {
 
 // Table returns the table of a logical database, which is made for the physical one on first use. The lock of the
 // shard is held.
-func (s *Keyspace) Table(shard, db int, phys uint32) *Table {
-	sh := &s.Shard[shard]
+func (s *Keyspace) Table(shard, db int) *Table {
+	sh, phys := &s.Shard[shard], s.Phys[db]
 	if t := sh.Tables[db]; t != nil {
 		return t
 	}
 	t := NewTable(phys, &s.Pool, &sh.Mem, sh.Counts[phys])
 	sh.Tables[db] = t
 	return t
+}
+
+// Size is the number of keys of a database in a shard, whose lock is held.
+func (s *Keyspace) Size(shard, db int) int {
+	sh := &s.Shard[shard]
+	if t := sh.Tables[db]; t != nil {
+		return t.Size()
+	}
+	return int(sh.Counts[s.Phys[db]])
 }
 
 // recount notes that the numbers of the shard may have changed. The lock is held.

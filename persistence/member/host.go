@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/tail"
 )
@@ -62,5 +63,5 @@ var (
 	// ErrNotLeader is returned for changes of a member that does not lead its group.
 	ErrNotLeader = errors.New("persistence: another member leads the group")
 	// ErrClosed is returned by calls that need the disk after Close.
-	ErrClosed = errors.New("persistence: store is closed")
+	ErrClosed = journal.ErrClosed
 )

@@ -34,6 +34,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{T: t, keys: format.DeriveKeys([16]byte{1})}
 	r.keyspace.Init(&r.keys.Values, 0)
+	r.keyspace.Phys = []uint32{1}
 	lsmtest.Open(t, vfs.NewMem(), &r.disk)
 	t.Cleanup(r.keyspace.Pool.Close)
 	r.w.Init(writeback.Config{Disk: &r.disk, Keyspace: &r.keyspace}) // nothing is ever under way
@@ -133,7 +134,7 @@ func TestTablesOfFlushedDatabasesGiveTheirMemoryBack(t *testing.T) {
 	sh := &r.keyspace.Shard[3]
 	sh.Tables = make([]*keyspace.Table, 1)
 	sh.Mu.Lock()
-	table := r.keyspace.Table(3, 0, 1)
+	table := r.keyspace.Table(3, 0)
 	for i := range 1000 {
 		key := []byte{byte(i), byte(i >> 8)}
 		table.AddInline(3<<56|uint64(i), key, make([]byte, 100), 0, keyspace.Dirty)

@@ -1,8 +1,8 @@
-// Package snapshot is what a snapshot of a member of a group says of itself: which group it
-// is of, and of which snapshot of a whole cluster it is a part.
+// Package snapshot is the snapshots of a directory: made, listed and removed, and what one of a member of a group
+// says of itself: which group it is of, and of which snapshot of a whole cluster it is a part.
 //
 // The one idea: a snapshot is a store, so what it is has to lie beside the files of the store,
 // in one of its own, which a store that is made of the snapshot has until it is used.
 //
-// It touches that file in the directory that it is given, and waits for the device only.
+// A snapshot has its name only while it is complete. It touches the directory that it is given, and waits for the device only.
 package snapshot

@@ -47,7 +47,7 @@ func (s *Sweeper) sweepLists(now, budget int64) (expired int, cost int64, err er
 	if !s.keyspace.LockSound(sh) {
 		return 0, 0, nil
 	}
-	s.lists.phys = append(s.lists.phys[:0], s.host.Databases()...)
+	s.lists.phys = append(s.lists.phys[:0], s.keyspace.Phys...)
 	sh.Mu.Unlock()
 	for range s.lists.phys {
 		if cost >= budget {
@@ -135,12 +135,12 @@ func (s *Sweeper) expireHashes(db int, phys uint32, now int64, due []format.Expi
 		return 0, nil
 	}
 	defer s.keyspace.UnlockShard(sh)
-	if s.host.Databases()[db] != phys {
-		if db = slices.Index(s.host.Databases(), phys); db < 0 { // else swapped meanwhile
+	if s.keyspace.Phys[db] != phys {
+		if db = slices.Index(s.keyspace.Phys, phys); db < 0 { // else swapped meanwhile
 			return 0, nil // flushed
 		}
 	}
-	t := s.host.Table(shard, db)
+	t := s.keyspace.Table(shard, db)
 	var it *pebble.Iterator
 	if !t.Resident {
 		if it, err = s.disk.DB.NewIter(&pebble.IterOptions{

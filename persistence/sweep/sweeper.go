@@ -14,10 +14,6 @@ import (
 type Host interface {
 	// Defers reports that another server decides what expires: its records delete it.
 	Defers() bool
-	// Databases has the physical database of each logical one. It is not to be kept or changed.
-	Databases() []uint32
-	// Table returns the table of a logical database in a shard, made on first use.
-	Table(shard, db int) *keyspace.Table
 	// Journal journals a record that was made of what was done already, and returns its number. Of an object whose value stayed
 	// it has the operations on that, too; else o is nil.
 	Journal(rec []byte, o *keyspace.Object, changed []byte) (lsn uint64)

@@ -41,6 +41,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{T: t, keys: format.DeriveKeys([16]byte{1}), expired: map[string]int{}, parts: map[string]int{}}
 	r.keyspace.Init(&r.keys.Values, 0)
+	r.keyspace.Phys = []uint32{phys}
 	for i := range r.keyspace.Shard {
 		r.keyspace.Shard[i].Tables = make([]*keyspace.Table, 1)
 	}
@@ -51,8 +52,6 @@ func newRig(t *testing.T) *rig {
 }
 
 func (r *rig) Defers() bool                          { return r.defers }
-func (r *rig) Databases() []uint32                   { return []uint32{phys} }
-func (r *rig) Table(shard, db int) *keyspace.Table   { return r.keyspace.Table(shard, db, phys) }
 func (r *rig) Expired(_ int, key []byte)             { r.expired[string(key)]++ }
 func (r *rig) Sync() uint64                          { return r.lsn }
 func (r *rig) Synced(lsn uint64) (bool, error)       { return r.synced >= lsn, r.refusal }
@@ -81,7 +80,7 @@ func (r *rig) add(key string, expire int64, flags uint64) {
 	sh := &r.keyspace.Shard[format.ShardOf(h)]
 	sh.Mu.Lock()
 	defer r.keyspace.UnlockShard(sh)
-	r.Table(format.ShardOf(h), 0).AddInline(h, []byte(key), []byte("value"), expire, keyspace.Dirty|flags)
+	r.keyspace.Table(format.ShardOf(h), 0).AddInline(h, []byte(key), []byte("value"), expire, keyspace.Dirty|flags)
 }
 
 // store adds keys to the disk only, with entries of the index.
@@ -93,7 +92,7 @@ func (r *rig) store(now, expire int64, keys ...string) {
 		head := format.Head{Kind: structures.KindString, Short: true, Payload: []byte("value"), Expire: expire}
 		r.must(b.Set(format.AppendHeadKey(nil, phys, h, []byte(key)), append(format.AppendHead(nil, &head), head.Payload...), nil))
 		lists.Add(now, phys, h, expire)
-		t := r.Table(format.ShardOf(h), 0)
+		t := r.keyspace.Table(format.ShardOf(h), 0)
 		t.Disk, t.Resident = t.Disk+1, false
 	}
 	written, err := lists.Write(b, &r.keys)
@@ -167,7 +166,7 @@ func TestKeysOnDiskOnlyBecomeTombstones(t *testing.T) {
 		t.Fatalf("%d keys expired: %v", n, r.expired)
 	}
 	h := r.keys.Hash.Sum([]byte("a"))
-	table := r.Table(format.ShardOf(h), 0)
+	table := r.keyspace.Table(format.ShardOf(h), 0)
 	if i := table.Find(h, []byte("a")); i < 0 || table.Meta(i)&(keyspace.Tombstone|keyspace.Dirty|keyspace.OnDisk) == 0 {
 		t.Error("no tombstone")
 	}
@@ -218,7 +217,7 @@ func TestFieldsExpireAndTheLastOneTakesTheKey(t *testing.T) {
 	v.Set(nil, []byte("two"), []byte("2"))
 	v.ExpireAt(nil, []byte("one"), 10)
 	v.ExpireAt(nil, []byte("two"), 20)
-	table := r.Table(format.ShardOf(h), 0)
+	table := r.keyspace.Table(format.ShardOf(h), 0)
 	table.AddObject(h, &keyspace.Object{Key: key, Value: v, Whole: true}, keyspace.Dirty)
 	if r.cycle(10); r.parts["hash"] != 1 || table.Find(h, key) < 0 {
 		t.Fatalf("%d fields expired, or the key is gone", r.parts["hash"])

@@ -42,7 +42,7 @@ func (s *Sweeper) Cycle(now int64, budget time.Duration) int {
 	if s.host.Defers() {
 		return expired // by the leader's records
 	}
-	dbs := len(s.host.Databases())
+	dbs := len(s.keyspace.Phys)
 	visited := 0
 	for visited <= format.ShardCount*dbs && left > 0 {
 		n, cost, done := s.Walk(now, left)

@@ -38,3 +38,10 @@ func (w *Writer) journalLength(bytes int64) int64 {
 	}
 	return max(short, length)
 }
+
+// Grown asks for a pass if the log has become so long that one is due.
+func (w *Writer) Grown() {
+	if w.log.Bytes() > w.JournalBound() {
+		w.Signal()
+	}
+}

@@ -45,6 +45,7 @@ func newRig(t *testing.T, c Config) *rig {
 	t.Helper()
 	r := &rig{t: t, keys: format.DeriveKeys([16]byte{1})}
 	r.keyspace.Init(&r.keys.Values, 0)
+	r.keyspace.Phys = []uint32{1}
 	for i := range r.keyspace.Shard {
 		r.keyspace.Shard[i].Tables = make([]*keyspace.Table, 1)
 	}
@@ -86,7 +87,7 @@ func (r *rig) change(key string, f func(t *keyspace.Table, i int, hash uint64)) 
 	sh := &r.keyspace.Shard[shard]
 	sh.Mu.Lock()
 	defer r.keyspace.UnlockShard(sh)
-	t := r.keyspace.Table(shard, 0, 1)
+	t := r.keyspace.Table(shard, 0)
 	f(t, t.Find(h, []byte(key)), h)
 	r.lsn++
 }
@@ -254,7 +255,7 @@ func (r *reader) Failed() bool   { return r.err != nil }
 // A page that the disk lacks fails who uses the value, and a later user is asked again.
 func TestPageThatCannotBeReadFailsItsReader(t *testing.T) {
 	r := newRig(t, Config{LargeBytes: 1})
-	p := &Pager{w: &r.w, t: r.keyspace.Table(0, 0, 1), o: &keyspace.Object{Key: []byte("h"), Value: hash.New(&r.keys.Values)}}
+	p := &Pager{w: &r.w, t: r.keyspace.Table(0, 0), o: &keyspace.Object{Key: []byte("h"), Value: hash.New(&r.keys.Values)}}
 	one, other := new(reader), new(reader)
 	for _, by := range []*reader{one, other} {
 		if !p.Use(by) || p.Use(by) {

@@ -35,36 +35,36 @@ type disk struct {
 	now   func() time.Time
 	lsn   uint64
 	full  bool
-	made  []persistence.SnapshotInfo
+	made  []snapshot.Info
 	swept int
 }
 
-func (d *disk) SnapshotOf(dir string, origin *snapshot.Origin) error {
+func (d *disk) Snapshot(dir string, origin *snapshot.Origin) error {
 	name := filepath.Base(dir)
 	switch {
 	case d.full:
 		return errors.New("no space left")
-	case slices.ContainsFunc(d.made, func(s persistence.SnapshotInfo) bool { return s.Name == name }):
+	case slices.ContainsFunc(d.made, func(s snapshot.Info) bool { return s.Name == name }):
 		return fs.ErrExist
 	}
-	d.made = append(d.made, persistence.SnapshotInfo{Name: name, Made: d.now(), Origin: origin})
+	d.made = append(d.made, snapshot.Info{Name: name, Made: d.now(), Origin: origin})
 	return nil
 }
 
-func (d *disk) Snapshots(string) ([]persistence.SnapshotInfo, error) {
+func (d *disk) List(string) ([]snapshot.Info, error) {
 	return slices.Clone(d.made), nil
 }
 
-func (d *disk) RemoveSnapshot(dir string) error {
+func (d *disk) Remove(dir string) error {
 	n := len(d.made)
-	d.made = slices.DeleteFunc(d.made, func(s persistence.SnapshotInfo) bool { return s.Name == filepath.Base(dir) })
+	d.made = slices.DeleteFunc(d.made, func(s snapshot.Info) bool { return s.Name == filepath.Base(dir) })
 	if len(d.made) == n {
 		return fs.ErrNotExist
 	}
 	return nil
 }
 
-func (d *disk) SweepSnapshots(string) error {
+func (d *disk) Sweep(string) error {
 	d.swept++
 	return nil
 }
@@ -132,7 +132,7 @@ func (s *server) open() *server {
 	s.settings.Dir = "snapshots"
 	membership := func() *commands.Membership { return s.member }
 	s.peers.Open(peers.Options{Network: s, Membership: membership, Go: func(f func()) { go f() }})
-	s.snaps.Open(Options{Store: &s.disk, Group: s, Peers: &s.peers, Clock: s,
+	s.snaps.Open(Options{Store: &s.disk, Copies: &s.disk, Group: s, Peers: &s.peers, Clock: s,
 		Settings:   func() Settings { return s.settings },
 		Membership: membership,
 		Go:         func(f func()) { s.waiting = append(s.waiting, f) },
@@ -272,7 +272,7 @@ func TestSnapshotOfAClusterHasAPartOfEachGroup(t *testing.T) {
 func TestSnapshotOfAClusterLeavesNoParts(t *testing.T) {
 	for want, spoil := range map[string]func(a, b *server){
 		"no space left":        func(_, b *server) { b.full = true },
-		"exists":               func(_, b *server) { b.made = []persistence.SnapshotInfo{{Name: "whole"}} },
+		"exists":               func(_, b *server) { b.made = []snapshot.Info{{Name: "whole"}} },
 		"on their way":         func(_, b *server) { b.moving = 1 << 30 },
 		"connection refused":   func(a, _ *server) { a.others = nil },
 		"of no group":          func(_, b *server) { b.member.Slots = new(slots.Set) },

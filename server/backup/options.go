@@ -14,14 +14,18 @@ import (
 
 // Store is the store that snapshots are made of.
 type Store interface {
-	// SnapshotOf makes one in a directory that does not exist yet.
-	SnapshotOf(dir string, origin *snapshot.Origin) error
-	// Snapshots lists those in a directory, the oldest first.
-	Snapshots(dir string) ([]persistence.SnapshotInfo, error)
-	RemoveSnapshot(dir string) error
-	// SweepSnapshots removes unfinished ones.
-	SweepSnapshots(dir string) error
+	// Snapshot makes one in a directory that does not exist yet.
+	Snapshot(dir string, origin *snapshot.Origin) error
 	Stats() persistence.Stats
+}
+
+// Copies are the snapshots that there are, see [snapshot.Copies].
+type Copies interface {
+	// List lists those in a directory, the oldest first.
+	List(dir string) ([]snapshot.Info, error)
+	Remove(dir string) error
+	// Sweep removes unfinished ones.
+	Sweep(dir string) error
 }
 
 // Group is the group of the server.
@@ -34,6 +38,7 @@ type Group interface {
 // Options is what snapshots need of the server. All fields are needed.
 type Options struct {
 	Store    Store
+	Copies   Copies
 	Group    Group        // nil for a server that is alone
 	Peers    *peers.Peers // by which servers ask each other for parts
 	Clock    clock.Clock

@@ -171,7 +171,7 @@ func (c *Cluster) drop(w *snapshot.Whole) (*Removed, error) {
 		if p.Whole.Name != w.Name || w.ID != "" && p.Whole.ID != w.ID {
 			continue
 		}
-		if err := c.v.o.Store.RemoveSnapshot(filepath.Join(c.v.o.Settings().Dir, w.Name)); err != nil {
+		if err := c.v.o.Copies.Remove(filepath.Join(c.v.o.Settings().Dir, w.Name)); err != nil {
 			c.v.o.Logf(true, "%v", err)
 			return nil, err
 		}

@@ -53,7 +53,7 @@ func (v *Snapshots) Open(o Options) {
 	if v.o.InMemory {
 		return // the directory may be another server's
 	}
-	if err := v.o.Store.SweepSnapshots(v.o.Settings().Dir); err != nil {
+	if err := v.o.Copies.Sweep(v.o.Settings().Dir); err != nil {
 		v.o.Logf(true, "remove unfinished snapshots: %v", err)
 	}
 }
@@ -78,7 +78,7 @@ func (v *Snapshots) makeIn(name string, whole *snapshot.Whole) error {
 	if v.o.InMemory {
 		v.o.Logf(false, "no snapshot written: data is kept in memory only")
 	} else {
-		err = v.o.Store.SnapshotOf(filepath.Join(v.o.Settings().Dir, name), v.origin(whole))
+		err = v.o.Store.Snapshot(filepath.Join(v.o.Settings().Dir, name), v.origin(whole))
 	}
 	now := v.o.Clock.Now()
 	v.took.Store(int64(max(0, now.Sub(began)) / time.Second)) // the clock may have been set back
@@ -93,7 +93,7 @@ func (v *Snapshots) makeIn(name string, whole *snapshot.Whole) error {
 }
 
 // CopyTo writes a snapshot of the server to a directory, which is none of those that List shows.
-func (v *Snapshots) CopyTo(dir string) error { return v.o.Store.SnapshotOf(dir, v.origin(nil)) }
+func (v *Snapshots) CopyTo(dir string) error { return v.o.Store.Snapshot(dir, v.origin(nil)) }
 
 // origin is what a snapshot says of itself, nil for a server that is alone.
 func (v *Snapshots) origin(whole *snapshot.Whole) *snapshot.Origin {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 )
 
 // snapshotName matches the names that clients may give to snapshots: plain file
@@ -23,8 +23,8 @@ func valid(name string) bool {
 func Automatic(name string) bool { return strings.HasPrefix(name, autoPrefix) }
 
 // List lists the complete snapshots, the oldest first.
-func (v *Snapshots) List() ([]persistence.SnapshotInfo, error) {
-	return v.o.Store.Snapshots(v.o.Settings().Dir)
+func (v *Snapshots) List() ([]snapshot.Info, error) {
+	return v.o.Copies.List(v.o.Settings().Dir)
 }
 
 // Create makes a snapshot; without a name it gets the time.
@@ -55,7 +55,7 @@ func (v *Snapshots) Delete(name string) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	err := v.o.Store.RemoveSnapshot(filepath.Join(v.o.Settings().Dir, name))
+	err := v.o.Copies.Remove(filepath.Join(v.o.Settings().Dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return commands.ErrNoSnapshot
 	}
@@ -83,7 +83,7 @@ func (v *Snapshots) prune() {
 		if kept++; kept <= keep {
 			continue
 		}
-		if err := v.o.Store.RemoveSnapshot(filepath.Join(v.o.Settings().Dir, found[i].Name)); err != nil {
+		if err := v.o.Copies.Remove(filepath.Join(v.o.Settings().Dir, found[i].Name)); err != nil {
 			v.o.Logf(true, "%v", err)
 		}
 	}

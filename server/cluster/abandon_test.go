@@ -28,7 +28,7 @@ func TestLeaderGivesUpATransactionAndItsLeadership(t *testing.T) {
 	for _, lazy := range []bool{false, true} {
 		g := newTrioOf(t, lazy, newest, newest, newest)
 		m := g.leader()
-		if err := m.store.WaitDurable(m.write("before")); err != nil {
+		if err := m.store.Commits().WaitDurable(m.write("before")); err != nil {
 			t.Fatal(err)
 		}
 		tx := m.store.NewTx()
@@ -50,7 +50,7 @@ func TestLeaderGivesUpATransactionAndItsLeadership(t *testing.T) {
 		tx.Unlock()
 		for {
 			o := g.leader()
-			if position := o.write("after"); position != 0 && o.store.WaitDurable(position) == nil {
+			if position := o.write("after"); position != 0 && o.store.Commits().WaitDurable(position) == nil {
 				break
 			}
 		}

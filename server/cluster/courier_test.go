@@ -37,7 +37,7 @@ func TestARunningMemberThatLagsGetsTheState(t *testing.T) {
 	written := 0
 	write := func() {
 		m = g.leader()
-		if err := m.store.WaitDurable(m.write(fmt.Sprint("k", written))); err != nil {
+		if err := m.store.Commits().WaitDurable(m.write(fmt.Sprint("k", written))); err != nil {
 			t.Fatal(err)
 		}
 		written++
@@ -85,7 +85,7 @@ func TestARunningMemberThatLagsGetsTheState(t *testing.T) {
 func TestAStateForAMemberThatHasEndedIsRefused(t *testing.T) {
 	g := newTrio(t)
 	m := g.leader()
-	if err := m.store.WaitDurable(m.write("k")); err != nil {
+	if err := m.store.Commits().WaitDurable(m.write("k")); err != nil {
 		t.Fatal(err)
 	}
 	var meta *raftpb.SnapshotMetadata

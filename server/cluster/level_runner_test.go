@@ -45,7 +45,7 @@ func TestOlderFounderKeepsTheLevel(t *testing.T) {
 			t.Errorf("UPGRADE, dry %v: %v", dry, err)
 		}
 	}
-	if err := m.store.WaitDurable(m.write("k")); err != nil {
+	if err := m.store.Commits().WaitDurable(m.write("k")); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range m.runner.View().Members {

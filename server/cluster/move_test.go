@@ -354,7 +354,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 	tx.SetString([]byte("k"), []byte("v"), persistence.NoExpiry)
 	position := tx.Commit()
 	tx.Unlock()
-	if err := b.store.WaitDurable(position); err != nil {
+	if err := b.store.Commits().WaitDurable(position); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {

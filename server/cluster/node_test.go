@@ -184,7 +184,7 @@ func (n *node) tick(life int) {
 			}
 			n.driver.Renew(n.clock())
 			n.work()
-			if n.up && n.w.rand.IntN(20) == 0 && (n.driver.Leading() == 0 || n.store.Confirmed(n.newest)) {
+			if n.up && n.w.rand.IntN(20) == 0 && (n.driver.Leading() == 0 || n.store.Commits().Confirmed(n.newest)) {
 				n.pass.Step(false)
 			}
 			n.tick(life)
@@ -218,7 +218,7 @@ func (n *node) work() {
 	err := n.driver.Work()
 	if leading != 0 && n.driver.Leading() != leading {
 		w.effects["deposed"]++
-		if !n.store.Confirmed(n.newest) {
+		if !n.store.Commits().Confirmed(n.newest) {
 			w.effects["roll back"]++
 		}
 		n.newest = 0
@@ -257,7 +257,7 @@ func (n *node) confirm() {
 	kept := n.waiters[:0]
 	for _, x := range n.waiters {
 		switch {
-		case n.store.Confirmed(x.position):
+		case n.store.Commits().Confirmed(x.position):
 			x.reply(done)
 		case n.w.now > x.until:
 			x.reply(unknown)

@@ -135,11 +135,11 @@ func TestTheEndOfARoundProposes(t *testing.T) {
 			return g.byRound > 0
 		}
 		for range 100 {
-			m.store.BeginRound()
+			m.store.Commits().BeginRound()
 			position := m.write("k")
-			m.store.EndRound(false)
+			m.store.Commits().EndRound(false)
 			told := make(chan error, 1)
-			m.store.NotifyDurable(position, func(err error) { told <- err })
+			m.store.Commits().NotifyDurable(position, func(err error) { told <- err })
 			if err := <-told; err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestCallersThatLookAreToldOfAcknowledgements(t *testing.T) {
 	g := newTrio(t)
 	m := g.leader()
 	for range 5 {
-		if err := m.store.WaitDurable(m.write("k")); err != nil {
+		if err := m.store.Commits().WaitDurable(m.write("k")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -241,7 +241,7 @@ func (m *running) write(key string) uint64 {
 func TestRunningMembersCommit(t *testing.T) {
 	g := newTrio(t)
 	m := g.leader()
-	if err := m.store.WaitDurable(m.write("k")); err != nil {
+	if err := m.store.Commits().WaitDurable(m.write("k")); err != nil {
 		t.Fatal(err)
 	}
 	if <-m.roles != "lead" {
@@ -284,7 +284,7 @@ func TestLeaderThatIsCutOffLosesItsLease(t *testing.T) {
 	if err := m.runner.WaitHeld(); err == nil {
 		t.Error("WaitHeld returns nil")
 	}
-	if err := m.store.WaitDurable(position); err == nil {
+	if err := m.store.Commits().WaitDurable(position); err == nil {
 		t.Error("a write without a majority is confirmed")
 	}
 	for _, want := range []string{"lead", "follow"} {
@@ -300,7 +300,7 @@ func TestLeaderThatIsCutOffLosesItsLease(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	g := newTrio(t)
 	m := g.leader()
-	if err := m.store.WaitDurable(m.write("k")); err != nil {
+	if err := m.store.Commits().WaitDurable(m.write("k")); err != nil {
 		t.Fatal(err)
 	}
 	settled, resumed := 0, 0
@@ -341,7 +341,7 @@ func TestHandOver(t *testing.T) {
 func TestHandOverAmidStarts(t *testing.T) {
 	g := newTrio(t)
 	m := g.leader()
-	if err := m.store.WaitDurable(m.write("k")); err != nil {
+	if err := m.store.Commits().WaitDurable(m.write("k")); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range g.members {

@@ -14,7 +14,7 @@ func ledTrio(t *testing.T) (g *trio, leader, other *running) {
 	t.Helper()
 	g = newTrio(t)
 	leader = g.leader()
-	if err := leader.store.WaitDurable(leader.write("k")); err != nil {
+	if err := leader.store.Commits().WaitDurable(leader.write("k")); err != nil {
 		t.Fatal(err)
 	}
 	if other = g.members[0]; other == leader {
@@ -36,7 +36,7 @@ func TestTakeOver(t *testing.T) {
 	})
 	term := o.runner.View().Term
 	o.runner.TakeOver()
-	if err := o.store.WaitDurable(o.write("k")); err != nil {
+	if err := o.store.Commits().WaitDurable(o.write("k")); err != nil {
 		t.Errorf("it does not take writes: %v", err)
 	}
 	g.until("the view is newer", func() bool { return o.runner.View().Term >= term })

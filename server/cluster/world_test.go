@@ -240,7 +240,7 @@ func (w *world) settle() {
 				return false
 			}
 		}
-		return len(n.waiters) == 0 && n.store.Confirmed(n.newest)
+		return len(n.waiters) == 0 && n.store.Commits().Confirmed(n.newest)
 	})
 	for _, key := range keys {
 		want := w.ask(n.id, key, false)

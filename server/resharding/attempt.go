@@ -296,7 +296,7 @@ func (a *attempt) copyLast(ctx context.Context) error {
 	if err := a.flush(); err != nil {
 		return err
 	}
-	if err := a.v.o.Durable(a.v.o.Store.Newest()); err != nil {
+	if err := a.v.o.Durable(a.v.o.Store.Commits().Newest()); err != nil {
 		return err
 	}
 	if a.changes.Lost() {

@@ -87,7 +87,7 @@ func newRoom(t *testing.T) *room {
 	}
 	r.peers.Open(peers.Options{Network: r, Membership: membership, Go: func(f func()) { r.work.Go(f) }})
 	r.Open(Options{Store: r.store, Group: r, Peers: &r.peers, Fence: &r.fence, Calls: r, Clock: r.clock, Done: done,
-		Membership: membership, Durable: r.store.WaitDurable,
+		Membership: membership, Durable: r.store.Commits().WaitDurable,
 		Leads: func() bool { return get(r, &r.leads) },
 		Divided: func() (kept, own *slots.Set) {
 			return get(r, &r.kept), membership().Slots

@@ -1,0 +1,5 @@
+//go:build !mutants
+
+package commits
+
+const planted = noMutant
