@@ -84,8 +84,9 @@ const rooms = `
 	server/blocking:        commands persistence structures
 	server/certs:
 	server/certs/pkcs8:     server/certs
-	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/internal/handlers server/transport structures/slots
+	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/cluster/topology server/internal/handlers server/transport structures/slots
 	server/cluster/mesh:    server/transport
+	server/cluster/topology: persistence/grouplog persistence/snapshot structures/slots
 	server/hold:            commands/conn server/internal/clock structures/slots
 	server/info:            commands persistence server/source structures
 	server/internal/clock:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // What a node does about its own part in the group, beside what the driver does.
@@ -62,7 +63,7 @@ func (n *Node) toldAddress(id uint64) string {
 	if id == n.self.Member {
 		return n.self.Address
 	}
-	return clientsOf(n.mesh.Told(id).Address)
+	return topology.ClientsOf(n.mesh.Told(id).Address)
 }
 
 // meetLocked has the mesh know the members, and nobody else. Before the log has told of any, a server that
@@ -78,7 +79,7 @@ func (n *Node) meetLocked(m *Members) {
 		r.Former[id] = true
 	}
 	for _, id := range ids {
-		bus, err := busOf(n.addressIn(m, id))
+		bus, err := topology.BusOf(n.addressIn(m, id))
 		if err != nil || n.gone.Load() || r.Former[id] {
 			continue
 		}
@@ -142,18 +143,18 @@ func (n *Node) dismiss(why string) {
 		return
 	}
 	n.config.Logf(LogWarn, "this server, member %d, has left the group (%s): it takes no part any more, and its clients get errors", n.self.Member, why)
-	n.note(func(self *identity) { self.Left = true })
+	n.note(func(self *topology.Identity) { self.Left = true })
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.meetLocked(n.members)
 }
 
 // note changes what the directory says of this server.
-func (n *Node) note(change func(self *identity)) {
+func (n *Node) note(change func(self *topology.Identity)) {
 	n.noting.Lock()
 	defer n.noting.Unlock()
 	change(&n.noted)
-	if err := n.log.SetIdentity(n.noted.encode()); err != nil {
+	if err := n.log.SetIdentity(n.noted.Encode()); err != nil {
 		n.config.Logf(LogWarn, "what this server knows of its group and of others is not noted: %v", err)
 	}
 }

@@ -1,15 +1,14 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -18,91 +17,14 @@ import (
 // that have the same tables. A group that comes back hears of it, and serves nothing. It rises when slots are given to it by
 // hand, and in no other way: it may begin again from an earlier state, or claim its slots again, and still lies. ADR 0073.
 
-// Burial says that a group lies buried, unless it has risen since.
-type Burial struct {
-	Group string
-	At    uint64 // in milliseconds of Unix time; later than the one from which the group has risen last
-}
-
-// maxBuried is how many burials a claim has.
-const maxBuried = 256
-
 var (
 	errLies     = errors.New("cluster: the group lies buried")
 	errSelfLies = errors.New("cluster: the group of this server lies buried: CLUSTER ADDSLOTS gives it slots that no group has, with the keys that it still has of them")
 	errBuryOwn  = errors.New("cluster: a group cannot bury itself")
-	errBuryMany = fmt.Errorf("cluster: %d groups were buried, which is as many as are noted", maxBuried)
+	errBuryMany = fmt.Errorf("cluster: %d groups were buried, which is as many as are noted", topology.MaxBuried)
 )
 
-// buries reports whether the claim says anything of burials.
-func (c Claim) buries() bool { return len(c.Buried) > 0 || c.Risen > 0 }
-
-// appendBurials appends what a claim says of burials as it is on disk and in tables: Risen and the number of those that
-// the group knows, then of each the name of the group (a text) and At. Numbers are uvarints; names are in order.
-func (c Claim) appendBurials(b []byte) []byte {
-	b = binary.AppendUvarint(binary.AppendUvarint(b, c.Risen), uint64(len(c.Buried)))
-	for _, o := range c.Buried {
-		b = binary.AppendUvarint(appendText(b, o.Group), o.At)
-	}
-	return b
-}
-
-func (d *decoder) burials(c *Claim) {
-	c.Risen = d.number()
-	n := d.number()
-	if n > maxBuried {
-		d.b, d.err = nil, errMembers
-	}
-	for ; n > 0 && d.err == nil; n-- {
-		b := Burial{Group: d.text(maxGroupName), At: d.number()}
-		if last := len(c.Buried) - 1; b.At == 0 || last >= 0 && c.Buried[last].Group >= b.Group {
-			d.b, d.err = nil, errMembers
-		}
-		c.Buried = append(c.Buried, b)
-	}
-}
-
-// burialOf returns when a group was buried, 0 if no burial of it is noted.
-func burialOf(all []Burial, name string) uint64 {
-	if i, there := findBurial(all, name); there {
-		return all[i].At
-	}
-	return 0
-}
-
-func findBurial(all []Burial, name string) (int, bool) {
-	return slices.BinarySearchFunc(all, name, func(b Burial, name string) int { return cmp.Compare(b.Group, name) })
-}
-
-// withBurial returns a copy of burials with one more, or with a later one of the same group.
-func withBurial(all []Burial, b Burial) []Burial {
-	all = slices.Clone(all)
-	i, there := findBurial(all, b.Group)
-	if !there {
-		return slices.Insert(all, i, b)
-	}
-	all[i].At = max(all[i].At, b.At)
-	return all
-}
-
-// lying returns the groups that lie buried, with the time of the last burial. Each burial counts, whichever group made it and
-// whether that lies itself: so the order in which they are heard of does not matter.
-func (t table) lying() map[string]uint64 {
-	lie := map[string]uint64{}
-	for _, g := range t {
-		for _, b := range g.Claim.Buried {
-			if of := t[b.Group]; of == nil || of.Claim.Risen < b.At {
-				lie[b.Group] = max(lie[b.Group], b.At)
-			}
-		}
-	}
-	return lie
-}
-
-// lies reports whether a group lies buried.
-func (d *Division) lies(name string) bool { return d != nil && d.lie[name] > 0 }
-
-func (o *others) lies(name string) bool { return o.division.Load().lies(name) }
+func (o *others) lies(name string) bool { return o.division.Load().Lies(name) }
 
 // BuryGroup buries the group of the member with a public ID, on which the group of this server agrees, which this server leads. It
 // returns the slots that are of no group now. known is false if no group has such a member.
@@ -121,21 +43,21 @@ func (n *Node) BuryGroup(ctx context.Context, id string) (freed *slots.Set, know
 	return freed, known, err
 }
 
-func (o *others) bury(ctx context.Context, r *Runner, g *Group) (freed *slots.Set, err error) {
+func (o *others) bury(ctx context.Context, r *Runner, g *topology.Group) (freed *slots.Set, err error) {
 	before := o.ownedBy(g.Name)
 	at := uint64(0)
-	if _, err := r.reclaim(ctx, func(_ *Driver, m *Members) (Claim, error) {
+	if _, err := r.reclaim(ctx, func(_ *Driver, m *Members) (topology.Claim, error) {
 		b, err := o.mayBury(m, g.Name)
 		if err != nil {
-			return Claim{}, err
+			return topology.Claim{}, err
 		}
 		c := m.Claim
 		if c.Slots == nil { // the group has never had a slot
 			c.Slots = new(slots.Set)
 		}
-		at, c.Buried = b.At, withBurial(c.Buried, b)
+		at, c.Buried = b.At, topology.WithBurial(c.Buried, b)
 		return c, nil
-	}, func(m *Members) bool { return at > 0 && burialOf(m.Buried, g.Name) >= at }); err != nil {
+	}, func(m *Members) bool { return at > 0 && topology.BurialOf(m.Buried, g.Name) >= at }); err != nil {
 		return nil, err
 	}
 	o.look()
@@ -145,7 +67,7 @@ func (o *others) bury(ctx context.Context, r *Runner, g *Group) (freed *slots.Se
 
 // mayBury returns the burial of another group, and an error for one that cannot be buried. One that this server has not
 // heard since it started may be silent for no longer than that.
-func (o *others) mayBury(m *Members, name string) (b Burial, err error) {
+func (o *others) mayBury(m *Members, name string) (b topology.Burial, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	heard, ever := o.heard[name]
@@ -162,10 +84,10 @@ func (o *others) mayBury(m *Members, name string) (b Burial, err error) {
 		return b, errLies
 	case silent < least:
 		return b, fmt.Errorf("cluster: the group was heard %v ago: only one that has been silent for %v, twice cluster-node-timeout, is buried", silent.Round(time.Millisecond), least)
-	case len(m.Buried) >= maxBuried && burialOf(m.Buried, name) == 0:
+	case len(m.Buried) >= topology.MaxBuried && topology.BurialOf(m.Buried, name) == 0:
 		return b, errBuryMany
 	}
-	return Burial{Group: name, At: max(now(), g.Claim.Risen+1)}, o.mayHaveSome(m)
+	return topology.Burial{Group: name, At: max(wallClock(), g.Claim.Risen+1)}, o.mayHaveSome(m)
 }
 
 // ownedBy returns the slots of another group.
@@ -188,13 +110,6 @@ func (o *others) owned() *slots.Set {
 	return all
 }
 
-// rises returns the claim without what the group had and gave before it was buried: the present time counts for what it gets now, and
-// it lies no more. Groups that know that it lay take what it gave without asking.
-func (c Claim) rises(buried uint64) Claim {
-	c.Slots, c.Given, c.Since, c.Risen = new(slots.Set), nil, max(now(), c.Since+1), buried
-	return c
-}
-
 // adopt has the log of this group say which groups lie buried, whichever group has buried them: they lie as long as one
 // group is left that has heard of it. Only the leader does something, and one that has data of all slots nothing.
 func (o *others) adopt() {
@@ -204,16 +119,16 @@ func (o *others) adopt() {
 	}
 	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
 	defer cancel()
-	var more []Burial
+	var more []topology.Burial
 	err := r.change(ctx, func(d *Driver) error {
 		c := d.Members().Claim
 		more = o.unheard(d.Members())
 		for _, b := range more {
-			c.Buried = withBurial(c.Buried, b)
+			c.Buried = topology.WithBurial(c.Buried, b)
 		}
 		return d.Claim(c)
 	}, func(m *Members) bool {
-		return !slices.ContainsFunc(more, func(b Burial) bool { return burialOf(m.Buried, b.Group) < b.At })
+		return !slices.ContainsFunc(more, func(b topology.Burial) bool { return topology.BurialOf(m.Buried, b.Group) < b.At })
 	})
 	if err != nil && !transient(err) {
 		o.n.complain("the log does not say yet which groups lie buried: %v", err)
@@ -221,17 +136,17 @@ func (o *others) adopt() {
 }
 
 // unheard returns burials that other groups know and the own one does not, as many as it can note.
-func (o *others) unheard(m *Members) (more []Burial) {
+func (o *others) unheard(m *Members) (more []topology.Burial) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := m.Buried
 	for _, name := range slices.Sorted(maps.Keys(o.table)) {
 		for _, b := range o.table[name].Claim.Buried {
-			at := burialOf(all, b.Group)
-			if at >= b.At || at == 0 && len(all) >= maxBuried {
+			at := topology.BurialOf(all, b.Group)
+			if at >= b.At || at == 0 && len(all) >= topology.MaxBuried {
 				continue
 			}
-			all, more = withBurial(all, b), append(more, b)
+			all, more = topology.WithBurial(all, b), append(more, b)
 		}
 	}
 	return more
@@ -268,12 +183,12 @@ func (o *others) reportBurialsLocked(lie map[string]uint64) {
 
 // tookBefore reports whether a group that lies buried had taken slots that were given to it, as far as this server has heard. Then
 // keys of them may have been removed here, and what is left is older than what clients have seen.
-func (o *others) tookBefore(m Move) bool {
+func (o *others) tookBefore(m topology.Move) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	taken := new(slots.Set)
 	if g := o.table[m.Group]; g != nil {
-		taken = g.Claim.Slots.Union(slotsOf(g.Claim.Given))
+		taken = g.Claim.Slots.Union(topology.SlotsOf(g.Claim.Given))
 	}
 	for _, g := range o.division.Load().Others {
 		taken = taken.Union(g.Slots)
@@ -282,17 +197,17 @@ func (o *others) tookBefore(m Move) bool {
 }
 
 // takeBack claims slots again that were given to a group which lies buried and has not taken them. Their keys are still here.
-func (o *others) takeBack(ctx context.Context, r *Runner, m Move) error {
-	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
+func (o *others) takeBack(ctx context.Context, r *Runner, m topology.Move) error {
+	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (topology.Claim, error) {
 		c := now.Claim
-		if moveOf(c.Given, m.Attempt) != nil {
+		if topology.MoveOf(c.Given, m.Attempt) != nil {
 			if o.tookBefore(m) { // which was heard a moment ago
-				return Claim{}, retryable{errBusyHere}
+				return topology.Claim{}, retryable{errBusyHere}
 			}
-			c.Slots, c.Given = c.Slots.Union(m.Slots), withoutMove(c.Given, m.Attempt)
+			c.Slots, c.Given = c.Slots.Union(m.Slots), topology.WithoutMove(c.Given, m.Attempt)
 		}
 		return c, nil
-	}, func(now *Members) bool { return moveOf(now.Given, m.Attempt) == nil })
+	}, func(now *Members) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
 	if err != nil {
 		return err
 	}
@@ -307,5 +222,5 @@ func (o *others) lyingLocked() map[string]uint64 {
 	if o.own != nil {
 		t[o.name] = o.own
 	}
-	return t.lying()
+	return t.Lying()
 }

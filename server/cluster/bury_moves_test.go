@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -19,7 +20,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 		o.heard[name] = Now() - time.Hour
 		o.mu.Unlock()
 		var known bool
-		freed, known, err = m.node.BuryGroup(m.t.Context(), MemberPublicID(moveSecret, name, singleID))
+		freed, known, err = m.node.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
 		if err == nil && !known {
 			m.t.Fatalf("group %s is not known", name)
 		}
@@ -71,7 +72,7 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 			if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
 				t.Error("slots are moved to a group that lies buried")
 			}
-			a.until("the slots are back", func() bool { return !a.claim().moving() && a.node.Division().Slots.Len() == slots.Count })
+			a.until("the slots are back", func() bool { return !a.claim().Moving() && a.node.Division().Slots.Len() == slots.Count })
 			if frames, removals := a.sees(); frames != "kept" || removals > 0 {
 				t.Errorf("keys of the slots were removed %d times", removals)
 			}
@@ -87,8 +88,8 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 func (m *moving) giveWithout(attempt uint64) {
 	m.t.Helper()
 	l := m.node.others.leaves(attempt)
-	if _, err := m.node.runner.Load().reclaim(m.t.Context(), func(_ *Driver, now *Members) (Claim, error) { return now.gives(l.Move), nil },
-		func(now *Members) bool { return moveOf(now.Given, attempt) != nil }); err != nil {
+	if _, err := m.node.runner.Load().reclaim(m.t.Context(), func(_ *Driver, now *Members) (topology.Claim, error) { return now.Gives(l.Move), nil },
+		func(now *Members) bool { return topology.MoveOf(now.Given, attempt) != nil }); err != nil {
 		m.t.Fatal(err)
 	}
 	m.node.EndMove(attempt)
@@ -110,7 +111,7 @@ func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	b.stop()
 	a.buries(b)
 	a.sticks(false)
-	a.until("the move is over", func() bool { return !a.claim().moving() })
+	a.until("the move is over", func() bool { return !a.claim().Moving() })
 	a.until("the slots are of nobody", func() bool { // which is known a moment after the roster
 		got := a.node.Division()
 		return got.Slots.Both(of).Len() == 0 && got.Arriving.Len() == 0 && !got.Covered
@@ -151,13 +152,13 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 			if x.third {
 				o := b.node.others
 				o.mu.Lock()
-				o.table["third"] = &Group{Name: "third", Index: 1, Term: 1, Leader: 1, Claim: Claim{Slots: slotSet(t, "9"), Since: 1 << 50}, Members: []GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}
+				o.table["third"] = &topology.Group{Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotSet(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}
 				o.mu.Unlock()
 			}
 			if freed := b.buries(a); freed.Len() < slots.Count-1-of.Len() {
 				t.Errorf("free are %s", freed)
 			}
-			b.until("the move is over", func() bool { return !b.claim().moving() && b.node.Division().Slots.String() == x.slots })
+			b.until("the move is over", func() bool { return !b.claim().Moving() && b.node.Division().Slots.String() == x.slots })
 			if frames, _ := b.sees(); frames != x.keys {
 				t.Errorf("the keys are %q, want %q", frames, x.keys)
 			}
@@ -187,13 +188,13 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	if d := b.node.Division(); d.Slots.Len() > 0 || len(d.Others) != 1 || d.Others[0].Slots.Len() != slots.Count-50 {
 		t.Errorf("it has %s; the others are %+v", d.Slots, d.Others)
 	}
-	if _, _, err := b.node.BuryGroup(t.Context(), MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, errSelfLies) {
+	if _, _, err := b.node.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, errSelfLies) {
 		t.Errorf("it buries another one: %v", err)
 	}
 	if _, err := b.node.others.askMove(t.Context(), a.node.Name(), &moveRequest{What: asksExpect, Attempt: 7, Slots: "60"}); err == nil || len(a.claim().Taking) > 0 {
 		t.Errorf("its keys are expected: %v", err)
 	}
-	if err := b.node.others.expect(t.Context(), b.node.runner.Load(), Move{Attempt: 7, Group: a.node.Name(), Slots: slotSet(t, "200")}); !errors.Is(err, errLies) {
+	if err := b.node.others.expect(t.Context(), b.node.runner.Load(), topology.Move{Attempt: 7, Group: a.node.Name(), Slots: slotSet(t, "200")}); !errors.Is(err, errLies) {
 		t.Errorf("it expects keys: %v", err)
 	}
 	b.node.others.mu.Lock()
@@ -224,17 +225,17 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 
 // What a group that lies buried gave away it gives no more when it rises, and it does not rise while keys come.
 func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
-	o, m := bareOthers(), &Members{Claim: Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []Move{{1, "b", slotSet(t, "20"), moveOpen}}, Buried: someBurials(2)}}
-	o.division.Store(&Division{lie: map[string]uint64{"a": 100}})
+	o, m := bareOthers(), &Members{Claim: topology.Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotSet(t, "20")}}, Buried: someBurials(2)}}
+	o.division.Store(&topology.Division{Lie: map[string]uint64{"a": 100}})
 	c, err := o.with(m, slotSet(t, "8 20"))
-	if err != nil || c.Slots.String() != "8 20" || c.moving() || c.Since <= m.Since || c.Risen != 100 || len(c.Buried) != 2 {
+	if err != nil || c.Slots.String() != "8 20" || c.Moving() || c.Since <= m.Since || c.Risen != 100 || len(c.Buried) != 2 {
 		t.Errorf("it rises as %+v, %v", c, err)
 	}
-	o.division.Store(&Division{})
+	o.division.Store(&topology.Division{})
 	if c, err := o.with(m, slotSet(t, "20")); !errors.Is(err, errSlotsMove) {
 		t.Errorf("a group that does not lie takes what it gave: %+v, %v", c, err)
 	}
-	o.division.Store(&Division{lie: map[string]uint64{"a": 100}})
+	o.division.Store(&topology.Division{Lie: map[string]uint64{"a": 100}})
 	m.Taking, m.Given = m.Given, nil
 	if c, err := o.with(m, slotSet(t, "8")); !errors.Is(err, errSlotsMove) {
 		t.Errorf("it rises while keys come: %+v, %v", c, err)
@@ -263,10 +264,10 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	b.until("all have slots", func() bool { return b.node.Division().Covered && a.node.Division().Covered })
 	c.stop()
 	a.buries(c)
-	b.until("the other log has it", func() bool { return burialOf(b.claim().Buried, c.node.Name()) > 0 })
+	b.until("the other log has it", func() bool { return topology.BurialOf(b.claim().Buried, c.node.Name()) > 0 })
 	a.stop()
 	b.buries(a)
-	b.node.note(func(self *identity) { self.Others = nil }) // the table is lost, which the log makes up for
+	b.node.note(func(self *topology.Identity) { self.Others = nil }) // the table is lost, which the log makes up for
 	b.with = []string{"127.0.0.1:1"}
 	b.stop()
 	b.start()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // Errors of what a runner is asked for, beside those of the driver.
@@ -22,7 +24,7 @@ var (
 	// ErrNotALearner is returned for a member that cannot be promoted.
 	ErrNotALearner = errors.New("cluster: the member is no learner")
 	// ErrFull is returned when there are as many voters as a group may have.
-	ErrFull = fmt.Errorf("cluster: the group has %d voters, which is as many as it may have", maxMembers)
+	ErrFull = fmt.Errorf("cluster: the group has %d voters, which is as many as it may have", topology.MaxMembers)
 	// ErrEven is returned for a learner that would make the number of voters even.
 	ErrEven = errors.New("cluster: an even number of voters stands no more losses than one less: the member waits for another one")
 	// ErrNothingToRecover is returned by a member that waits for nothing that Recover ends.
@@ -89,7 +91,7 @@ func (r *Runner) change(ctx context.Context, propose func(d *Driver) error, done
 // asks for, or with 0 the next one that was never used. A server that asks again because it
 // did not get the reply gets the same id. newest is the newest level that it knows.
 func (r *Runner) Join(ctx context.Context, wish uint64, address string, newest uint64) (id uint64, err error) {
-	if _, err := busOf(address); err != nil {
+	if _, err := topology.BusOf(address); err != nil {
 		return 0, fmt.Errorf("cluster: %w", err)
 	}
 	err = r.change(ctx, func(d *Driver) error {
@@ -103,7 +105,7 @@ func (r *Runner) Join(ctx context.Context, wish uint64, address string, newest u
 		if id = wish; id == 0 {
 			id = 1 + slices.Max(append(append(m.IDs(), m.Left...), 0))
 		}
-		if len(m.IDs()) >= 2*maxMembers {
+		if len(m.IDs()) >= 2*topology.MaxMembers {
 			return ErrFull
 		}
 		return d.Join(id, address)
@@ -137,7 +139,7 @@ func (r *Runner) at(m *Members, address string) uint64 {
 
 // Move notes that a member, which is not heard at present, is reached at another address.
 func (r *Runner) Move(ctx context.Context, id uint64, address string) error {
-	if _, err := busOf(address); err != nil {
+	if _, err := topology.BusOf(address); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	return r.change(ctx, func(d *Driver) error {
@@ -175,7 +177,7 @@ func (r *Runner) Promote(ctx context.Context, id, replaces uint64) error {
 			return nil
 		case d.leads() && m.Voter(id):
 			return r.leave(d, replaces, false)
-		case d.leads() && replaces == 0 && len(m.Conf.GetVoters()) >= maxMembers:
+		case d.leads() && replaces == 0 && len(m.Conf.GetVoters()) >= topology.MaxMembers:
 			return ErrFull
 		case d.leads() && !d.agree(replaces, id):
 			return ErrUnreachable

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -10,93 +9,9 @@ import (
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
-
-// A Claim is which slots a group says are its own. It is part of what the group agrees on, as its
-// members are: an entry of the log changes it, and a member that gets the state of the group
-// gets the claim with it.
-type Claim struct {
-	Slots *slots.Set // never changed in place; nil before the first claim
-	// Since is when the group had its first slot, in milliseconds of Unix time by the clock of its
-	// leader. Of two groups that claim a slot the one with the smaller one has it.
-	Since uint64
-	// Given are slots that the group has given to others, which may not have taken them yet, and whose keys may
-	// still be here; Taking are those that it is about to get. Neither is changed in place.
-	Given, Taking []Move
-	// Buried are groups whose claims do not count, in the order of their names, and Risen is the burial of this group from which it
-	// has risen, 0 for none. Buried is not changed in place.
-	Buried []Burial
-	Risen  uint64
-}
-
-// Claimed reports whether the group has ever claimed slots. A group that has given up all of them
-// has.
-func (c Claim) Claimed() bool { return c.Slots != nil }
-
-// append appends the claim as it is on disk, in entries and in tables: Since as uvarint, then the slots. The moves are
-// apart.
-func (c Claim) append(b []byte) []byte { return c.Slots.Append(binary.AppendUvarint(b, c.Since)) }
-
-// entry is the claim in an entry: with the moves behind it, Given and Taking, if there are any, or burials, which are
-// behind them.
-func (c Claim) entry() []byte {
-	b := c.append(nil)
-	if c.moving() || c.buries() {
-		b = appendMoves(appendMoves(b, c.Given), c.Taking)
-	}
-	if c.buries() {
-		b = c.appendBurials(b)
-	}
-	return b
-}
-
-// decodeClaim reads a claim in an entry. What is none changes nothing: an entry that is committed
-// has to be passed.
-func decodeClaim(b []byte, before Claim) Claim {
-	d := decoder{b: b}
-	if c := d.entry(); d.err == nil {
-		return c
-	}
-	return before
-}
-
-// entry reads what Claim.entry wrote, up to the end.
-func (d *decoder) entry() (c Claim) {
-	c = d.claim()
-	if d.err == nil && len(d.b) > 0 {
-		c.Given, c.Taking = d.moves(), d.moves()
-	}
-	if d.err == nil && len(d.b) > 0 {
-		d.burials(&c)
-	}
-	if d.err == nil && len(d.b) > 0 {
-		d.err = errMembers
-	}
-	return c
-}
-
-func (d *decoder) claim() (c Claim) {
-	c.Since = d.number()
-	if d.err != nil {
-		return Claim{}
-	}
-	if c.Slots = d.slots(); d.err != nil {
-		return Claim{}
-	}
-	return c
-}
-
-func (d *decoder) slots() *slots.Set {
-	if d.err != nil {
-		return nil
-	}
-	set, rest, err := slots.Decode(d.b)
-	if d.b = rest; err != nil {
-		d.err = errMembers
-	}
-	return set
-}
 
 // ErrSlotsTaken is returned for slots that another group has.
 var ErrSlotsTaken = errors.New("cluster: another group has slots of these")
@@ -105,17 +20,17 @@ var errSlotsMove = errors.New("cluster: the slots are on their way between group
 
 // Claim has the group claim slots in place of those that it has. It returns when that is proposed.
 // The change is one of no member, which raft passes on and otherwise ignores.
-func (d *Driver) Claim(c Claim) error {
+func (d *Driver) Claim(c topology.Claim) error {
 	if _, err := d.mayChange(); err != nil {
 		return fmt.Errorf("change the slots of the group: %w", err)
 	}
-	return d.proposeChange(raftpb.ConfChangeTransitionAuto, string(c.entry()), single(raftpb.ConfChangeUpdateNode, raft.None))
+	return d.proposeChange(raftpb.ConfChangeTransitionAuto, string(c.Encode()), single(raftpb.ConfChangeUpdateNode, raft.None))
 }
 
 // Claim has the group claim other slots, and returns when it has agreed to that. next returns
 // them, in a turn of the driver, from those that the group has.
-func (r *Runner) Claim(ctx context.Context, next func(*Members) (Claim, error)) error {
-	var want Claim
+func (r *Runner) Claim(ctx context.Context, next func(*Members) (topology.Claim, error)) error {
+	var want topology.Claim
 	return r.change(ctx, func(d *Driver) (err error) {
 		if want, err = next(d.Members()); err != nil {
 			return err
@@ -127,7 +42,7 @@ func (r *Runner) Claim(ctx context.Context, next func(*Members) (Claim, error)) 
 // reclaim has the group change its claim, and returns when it has, as done says. next returns the claim, with the goroutine
 // of the driver. proposed reports whether the change may be made although there is an error: before, it waits
 // until no other change is under way or ctx ends, and after that for the outcome, as long as this member leads.
-func (r *Runner) reclaim(ctx context.Context, next func(*Driver, *Members) (Claim, error), done func(*Members) bool) (proposed bool, err error) {
+func (r *Runner) reclaim(ctx context.Context, next func(*Driver, *Members) (topology.Claim, error), done func(*Members) bool) (proposed bool, err error) {
 	for {
 		err = r.change(context.WithoutCancel(ctx), func(d *Driver) error {
 			want, err := next(d, d.Members())
@@ -162,7 +77,7 @@ var errHasData = errors.New("cluster: the group has data of all slots, and would
 
 // compare logs that the configuration of this server names other slots than its group has. Slots may have moved since
 // it began.
-func (n *Node) compare(c Claim) {
+func (n *Node) compare(c topology.Claim) {
 	if n.config.Cluster == nil || !c.Claimed() {
 		return
 	}
@@ -193,7 +108,7 @@ func (o *others) claimAtFirst() {
 	}
 	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
 	defer cancel()
-	err := r.Claim(ctx, func(m *Members) (Claim, error) { return o.with(m, want) })
+	err := r.Claim(ctx, func(m *Members) (topology.Claim, error) { return o.with(m, want) })
 	switch {
 	case err == nil:
 		o.n.config.Logf(LogNotice, "the group has the slots %s from now on", want)
@@ -226,9 +141,9 @@ func (o *others) claimAgain(before int) (periods int) {
 	}
 	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
 	defer cancel()
-	err := r.Claim(ctx, func(m *Members) (Claim, error) {
+	err := r.Claim(ctx, func(m *Members) (topology.Claim, error) {
 		c := m.Claim
-		c.Since = now()
+		c.Since = wallClock()
 		return c, nil
 	})
 	if err != nil {
@@ -239,8 +154,8 @@ func (o *others) claimAgain(before int) (periods int) {
 	return 0
 }
 
-// now is the time of a claim.
-func now() uint64 { return uint64(time.Now().UnixMilli()) }
+// wallClock is the time of a claim.
+func wallClock() uint64 { return uint64(time.Now().UnixMilli()) }
 
 // complain logs what keeps the group from its slots, once a minute.
 func (n *Node) complain(format string, args ...any) {
@@ -258,34 +173,34 @@ func (o *others) hasMet(contact string) bool {
 
 // with returns the claim of a group with some more slots, unless another group has one of them. A group that lies buried
 // rises with them.
-func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
+func (o *others) with(m *Members, add *slots.Set) (topology.Claim, error) {
 	d := o.division.Load()
 	for _, g := range d.Others {
 		if taken := g.Slots.Both(add); taken.Len() > 0 {
-			return Claim{}, fmt.Errorf("%s of %s: %w", taken, groupLabel(o.n.config.Secret, g.Name, g.Group), ErrSlotsTaken)
+			return topology.Claim{}, fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.n.config.Secret, g.Name, g.Group), ErrSlotsTaken)
 		}
 	}
 	c := m.Claim
-	if d.lies(o.name) {
+	if d.Lies(o.name) {
 		if len(c.Taking) > 0 { // what has come of their keys is removed first
-			return Claim{}, errSlotsMove
+			return topology.Claim{}, errSlotsMove
 		}
-		c = c.rises(d.lie[o.name])
+		c = c.Rises(d.Lie[o.name], wallClock())
 	}
-	if moves := slotsOf(c.Given).Union(slotsOf(c.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
-		return Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
+	if moves := topology.SlotsOf(c.Given).Union(topology.SlotsOf(c.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
+		return topology.Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
 	want := c.Slots.Union(add)
 	switch restored, of := o.part(); {
 	case restored != nil && !of.Equal(want):
-		return Claim{}, errRestoredSlots
+		return topology.Claim{}, errRestoredSlots
 	case restored == nil && want.Len() < slots.Count:
 		if err := o.mayHaveSome(m); err != nil {
-			return Claim{}, err
+			return topology.Claim{}, err
 		}
 	}
 	if c.Slots = want; c.Since == 0 {
-		c.Since = now()
+		c.Since = wallClock()
 	}
 	return c, nil
 }
@@ -305,12 +220,12 @@ func (o *others) mayHaveSome(m *Members) error {
 
 // TakeSlots gives slots that no group has to that of this server, which leads it.
 func (n *Node) TakeSlots(ctx context.Context, add *slots.Set) error {
-	return n.reclaim(ctx, func(m *Members) (Claim, error) { return n.others.with(m, add) })
+	return n.reclaim(ctx, func(m *Members) (topology.Claim, error) { return n.others.with(m, add) })
 }
 
 // DropSlots takes slots from the group of this server, which leads it.
 func (n *Node) DropSlots(ctx context.Context, drop *slots.Set) error {
-	return n.reclaim(ctx, func(m *Members) (Claim, error) {
+	return n.reclaim(ctx, func(m *Members) (topology.Claim, error) {
 		c := m.Claim
 		c.Slots = m.Slots.Without(drop)
 		return c, nil
@@ -318,7 +233,7 @@ func (n *Node) DropSlots(ctx context.Context, drop *slots.Set) error {
 }
 
 // reclaim changes the claim of the group, and returns when this server goes by that.
-func (n *Node) reclaim(ctx context.Context, next func(*Members) (Claim, error)) error {
+func (n *Node) reclaim(ctx context.Context, next func(*Members) (topology.Claim, error)) error {
 	return n.asked(func(r *Runner) error {
 		if n.others == nil {
 			return errNoCluster

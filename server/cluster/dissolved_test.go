@@ -3,6 +3,8 @@ package cluster
 import (
 	"slices"
 	"testing"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // A member of a dissolved group that has not heard that it was let go finds that out by what others tell, and becomes
@@ -26,7 +28,7 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 	g := o.dissolvedLocked()
 	o.mu.Unlock()
 	g.Index += 1000
-	letter := appendLetter(nil, "", false, table{b.node.Name(): g})
+	letter := appendLetter(nil, "", false, topology.Table{b.node.Name(): g})
 	for _, at := range []*Node{b.node, n} {
 		if err := at.others.take(letter); err != nil {
 			t.Fatal(err)
@@ -36,7 +38,7 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 		t.Errorf("its leader has left: %v, its member: %v", b.node.Gone(), n.Gone())
 	}
 	left := n.others.without(a.node.Name())[b.node.Name()]
-	if left == nil || len(left.Members) != 1 || slices.ContainsFunc(left.Members, func(m GroupMember) bool { return m.ID == n.self.Member }) {
+	if left == nil || len(left.Members) != 1 || slices.ContainsFunc(left.Members, func(m topology.GroupMember) bool { return m.ID == n.self.Member }) {
 		t.Errorf("the group that it has left counts as %+v", left)
 	}
 	if err := c.seat.Replicate(t.Context(), a.address()); err != nil {

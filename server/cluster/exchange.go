@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // The exchange of tables with servers of other groups: when, with whom, and what is sent.
@@ -14,9 +16,7 @@ import (
 const (
 	// lookPeriod is how often a server looks whether there is news of its own group.
 	lookPeriod = 100 * time.Millisecond
-	// exchangePeriod is how often it exchanges tables with one member of each other group, unless four in the time in which a
-	// group counts as lost are more, and exchangeTimeout how long one may take.
-	exchangePeriod  = time.Second
+	// exchangeTimeout is how long an exchange may take.
 	exchangeTimeout = 2 * time.Second
 	// tellPause is how long it waits after it has told everybody of a change, before it tells the next ones together: while
 	// slots move, each group has news many times a second, of which every server tells every other one.
@@ -29,7 +29,7 @@ func (o *others) run() {
 	defer tick.Stop()
 	outdone := 0 // periods in a row
 	var rested <-chan time.Time
-	period := min(exchangePeriod, o.n.config.Cluster.Silence/4)
+	period := min(topology.ExchangePeriod, o.n.config.Cluster.Silence/4)
 	for last := -period; ; {
 		everybody, more := o.await(tick.C, &rested)
 		if !more {
@@ -120,10 +120,10 @@ func (o *others) visit(addresses []string) {
 func (o *others) visitMembers(everybody bool) {
 	members := o.members()
 	if !everybody {
-		members = oneOf(members)
+		members = topology.OneOf(members)
 	}
 	for s, address := range members {
-		o.contact(address, func(ctx context.Context) error { return o.swap(ctx, address, meshID(s.group, s.member)) })
+		o.contact(address, func(ctx context.Context) error { return o.swap(ctx, address, topology.MeshID(s.Group, s.Member)) })
 	}
 }
 
@@ -155,7 +155,7 @@ func (o *others) expected(address string) (id uint64) {
 			case id != 0:
 				return 0 // it changes its group
 			default:
-				id = meshID(name, m.ID)
+				id = topology.MeshID(name, m.ID)
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (o *others) exchangeWith(ctx context.Context, address string, id uint64) er
 
 // swap is exchangeWith for a server that is known to be of this cluster, within the time of ctx.
 func (o *others) swap(ctx context.Context, address string, id uint64) error {
-	bus, err := busOf(address)
+	bus, err := topology.BusOf(address)
 	if err != nil {
 		return err
 	}
@@ -215,12 +215,12 @@ func (o *others) letter() []byte {
 
 // appendLetter appends what servers send each other: the name of the group of the sender (a text), 1 if it
 // hears a leader (1), and its table.
-func appendLetter(b []byte, name string, hears bool, t table) []byte {
-	b = append(appendText(b, name), 0)
+func appendLetter(b []byte, name string, hears bool, t topology.Table) []byte {
+	b = append(topology.AppendText(b, name), 0)
 	if hears {
 		b[len(b)-1] = 1
 	}
-	return append(b, t.encode()...)
+	return append(b, t.Encode()...)
 }
 
 // respond implements mesh.Config.Respond. To what it does not understand it replies nothing.
@@ -240,12 +240,12 @@ func (o *others) respond(ctx context.Context, letter []byte) []byte {
 
 // take takes a letter.
 func (o *others) take(letter []byte) error {
-	d := decoder{b: letter}
-	sender, hears := d.text(maxGroupName), d.number() == 1
-	if d.err != nil || len(d.b) == 0 {
-		return errTable
+	d := topology.Decoder{Rest: letter}
+	sender, hears := d.Text(topology.MaxGroupName), d.Number() == 1
+	if d.Err != nil || len(d.Rest) == 0 {
+		return topology.ErrTable
 	}
-	t, err := decodeTable(d.b)
+	t, err := topology.DecodeTable(d.Rest)
 	if err != nil {
 		return err
 	}
@@ -254,14 +254,14 @@ func (o *others) take(letter []byte) error {
 	for name, g := range t {
 		before := o.table[name]
 		if name == o.name {
-			o.outdone = o.outdone || sender != o.name && o.own != nil && o.own.outdone(g) // members differ for a moment
-			dissolved = o.own != nil && o.own.Leader != o.n.self.Member && o.own.dissolvedBy(g)
+			o.outdone = o.outdone || sender != o.name && o.own != nil && o.own.Outdone(g) // members differ for a moment
+			dissolved = o.own != nil && o.own.Leader != o.n.self.Member && o.own.DissolvedBy(g)
 			continue
 		}
-		if before == nil && (len(g.Members) == 0 || !o.table.hasRoom()) {
+		if before == nil && (len(g.Members) == 0 || !o.table.HasRoom()) {
 			continue
 		}
-		if now := joined(before, g); now != before {
+		if now := topology.Joined(before, g); now != before {
 			o.table[name], news = now, true
 			if before == nil {
 				o.metLocked(name)
@@ -275,14 +275,14 @@ func (o *others) take(letter []byte) error {
 	}
 	var text []byte
 	if kept {
-		text = o.table.encode()
+		text = o.table.Encode()
 	}
 	o.mu.Unlock()
 	if dissolved { // the leader has left after this member, which has not heard that it was let go
 		o.n.dismiss("the group is dissolved")
 	}
 	if kept {
-		o.n.note(func(self *identity) { self.Others = text })
+		o.n.note(func(self *topology.Identity) { self.Others = text })
 		o.tell()
 	}
 	if news || back {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 var errForgetsLeader = errors.New("the member leads its group")
@@ -25,7 +27,7 @@ func (n *Node) Forget(ctx context.Context, id string) (known bool, err error) {
 		if n.others.lies(g.Name) {
 			return nil
 		}
-		there := slices.ContainsFunc(g.Members, func(m GroupMember) bool { return m.ID == member })
+		there := slices.ContainsFunc(g.Members, func(m topology.GroupMember) bool { return m.ID == member })
 		switch {
 		case !there:
 			return nil // it has left
@@ -44,24 +46,24 @@ func (n *Node) Forget(ctx context.Context, id string) (known bool, err error) {
 }
 
 // maxFormer is how many ids beyond those of present members are tried: the last ones may have left.
-const maxFormer = 2 * maxMembers
+const maxFormer = 2 * topology.MaxMembers
 
 // named returns the group and the number of a member by its public ID, be it a former one.
-func (o *others) named(id string) (g *Group, member uint64) {
+func (o *others) named(id string) (g *topology.Group, member uint64) {
 	o.look()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	groups := slices.AppendSeq([]*Group{o.own}, maps.Values(o.table))
+	groups := slices.AppendSeq([]*topology.Group{o.own}, maps.Values(o.table))
 	for _, g := range groups {
 		last := uint64(maxFormer)
 		for _, m := range g.Members {
 			last = max(last, m.ID+maxFormer)
-			if MemberPublicID(o.n.config.Secret, g.Name, m.ID) == id {
+			if topology.MemberPublicID(o.n.config.Secret, g.Name, m.ID) == id {
 				return g, m.ID
 			}
 		}
 		for k := max(last, 2*maxFormer) - 2*maxFormer + 1; k <= last; k++ {
-			if MemberPublicID(o.n.config.Secret, g.Name, k) == id {
+			if topology.MemberPublicID(o.n.config.Secret, g.Name, k) == id {
 				return g, k
 			}
 		}
@@ -70,7 +72,7 @@ func (o *others) named(id string) (g *Group, member uint64) {
 }
 
 // expel asks the leader of a group to let a member go.
-func (n *Node) expel(ctx context.Context, g *Group, member uint64) error {
+func (n *Node) expel(ctx context.Context, g *topology.Group, member uint64) error {
 	var members []string
 	for _, m := range g.Members {
 		if m.Address != n.self.Address {
@@ -84,7 +86,7 @@ func (n *Node) expel(ctx context.Context, g *Group, member uint64) error {
 		}
 		return err
 	}
-	m := n.visitor(&identity{Group: groupID(n.config.Secret, g.Name), Starts: n.self.Starts, Address: n.self.Address})
+	m := n.visitor(&topology.Identity{Group: topology.GroupID(n.config.Secret, g.Name), Starts: n.self.Starts, Address: n.self.Address})
 	defer m.Close()
 	_, err := ask(ctx, m, members, &request{What: asksExpel, Leaves: member})
 	return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -123,7 +124,7 @@ func TestLevelStays(t *testing.T) {
 	n = w.nodes[1]
 	n.stop(true)
 	n.start()
-	if _, err := standAlone(n.store.Member(), address(1), func(former Claim) Claim { return former }); err != nil {
+	if _, err := standAlone(n.store.Member(), address(1), func(former topology.Claim) topology.Claim { return former }); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := OpenReplica(n.store.Member(), nil, false); err != nil || r.Members().level() != newest || n.store.Level() != newest {
@@ -311,10 +312,10 @@ func TestMembersWithALevelKeepTheirForm(t *testing.T) {
 	m := &Members{Conf: &raftpb.ConfState{Voters: []uint64{1, 2}}, Addresses: map[uint64]string{2: address(2)}, Left: []uint64{7}, Base: 9, Level: newest}
 	some := new(slots.Set)
 	some.Add(slots.Range{First: 3, Last: 5})
-	for what, c := range map[string]Claim{
+	for what, c := range map[string]topology.Claim{
 		"no claim": {},
 		"a claim":  {Slots: some, Since: 4},
-		"burials":  {Slots: some, Since: 4, Buried: []Burial{{"g", 5}}, Risen: 6},
+		"burials":  {Slots: some, Since: 4, Buried: []topology.Burial{{Group: "g", At: 5}}, Risen: 6},
 	} {
 		m.Claim = c
 		whole := m.encode()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // Peer is a member and where it is reached.
@@ -38,7 +39,7 @@ type Members struct {
 	Base uint64
 	// Level is that of the group; 0 while its log says nothing of levels, see Members.level.
 	Level uint64
-	Claim
+	topology.Claim
 }
 
 // IDs returns the ids of all members, voters and others, in order.
@@ -68,7 +69,7 @@ func (m *Members) after(index uint64, cc *raftpb.ConfChangeV2, conf *raftpb.Conf
 			continue
 		}
 		if c.GetNodeId() == raft.None {
-			next.Claim = decodeClaim(cc.GetContext(), m.Claim)
+			next.Claim = topology.DecodeClaim(cc.GetContext(), m.Claim)
 			continue
 		}
 		if len(cc.GetContext()) > 0 && c.GetType() != raftpb.ConfChangeRemoveNode {
@@ -156,9 +157,9 @@ func (m *Members) encode() []byte {
 	switch {
 	case m.Level != 0:
 		b[0] = membersWithLevel
-	case m.buries():
+	case m.Buries():
 		b[0] = membersWithBurials
-	case m.moving():
+	case m.Moving():
 		b[0] = membersWithMoves
 	case m.Claimed():
 		b[0] = membersWithClaim
@@ -181,12 +182,12 @@ func (m *Members) encode() []byte {
 	switch {
 	case b[0] == membersWithLevel:
 		b = binary.AppendUvarint(binary.AppendUvarint(b, m.Base), m.Level)
-		if m.Claimed() || m.moving() || m.buries() {
-			b = append(b, m.entry()...)
+		if m.Claimed() || m.Moving() || m.Buries() {
+			b = append(b, m.Encode()...)
 		}
 		return b
 	case b[0] != membersFormat:
-		return append(binary.AppendUvarint(b, m.Base), m.entry()...)
+		return append(binary.AppendUvarint(b, m.Base), m.Encode()...)
 	case m.Base != 0:
 		return binary.AppendUvarint(b, m.Base)
 	}
@@ -201,8 +202,6 @@ func appendIDs(b []byte, ids []uint64) []byte {
 	return b
 }
 
-var errMembers = fmt.Errorf("members do not decode: %w", grouplog.ErrCorrupt)
-
 // decodeMembers reads what encode wrote; none is a group without members.
 func decodeMembers(index uint64, b []byte) (*Members, error) {
 	m := &Members{Index: index, Conf: &raftpb.ConfState{}, Addresses: map[uint64]string{}}
@@ -212,73 +211,48 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 	if b[0] < membersFormat || b[0] > membersWithLevel {
 		return nil, fmt.Errorf("members in format %d: %w", b[0], errNewer)
 	}
-	d, claims := decoder{b: b[1:]}, b[0] >= membersWithClaim
-	m.Conf.Voters, m.Conf.VotersOutgoing = d.ids(), d.ids()
-	m.Conf.Learners, m.Conf.LearnersNext = d.ids(), d.ids()
-	leave := d.number() == 1
+	d, claims := topology.Decoder{Rest: b[1:]}, b[0] >= membersWithClaim
+	m.Conf.Voters, m.Conf.VotersOutgoing = decodeIDs(&d), decodeIDs(&d)
+	m.Conf.Learners, m.Conf.LearnersNext = decodeIDs(&d), decodeIDs(&d)
+	leave := d.Number() == 1
 	m.Conf.AutoLeave = &leave
-	for n := d.number(); n > 0 && d.err == nil; n-- {
-		id := d.number()
-		m.Addresses[id] = string(d.bytes(d.number()))
+	for n := d.Number(); n > 0 && d.Err == nil; n-- {
+		id := d.Number()
+		m.Addresses[id] = string(d.Bytes(d.Number()))
 	}
-	m.Left = d.ids()
+	m.Left = decodeIDs(&d)
 	switch {
 	case b[0] == membersWithLevel:
-		m.Base, m.Level = d.number(), d.number()
-		if d.err == nil && len(d.b) > 0 {
-			m.Claim = d.entry()
+		m.Base, m.Level = d.Number(), d.Number()
+		if d.Err == nil && len(d.Rest) > 0 {
+			m.Claim = d.Entry()
 		}
 		if m.Level < persistence.LevelTold { // which is not written
-			d.err = errMembers
+			d.Err = topology.ErrDecode
 		}
-	case d.err == nil && claims:
-		m.Base = d.number()
-		m.Claim = d.claim()
+	case d.Err == nil && claims:
+		m.Base = d.Number()
+		m.Claim = d.Claim()
 		if b[0] >= membersWithMoves {
-			m.Given, m.Taking = d.moves(), d.moves()
+			m.Given, m.Taking = d.Moves(), d.Moves()
 		}
 		if b[0] == membersWithBurials {
-			d.burials(&m.Claim)
+			d.Burials(&m.Claim)
 		}
-	case d.err == nil && len(d.b) > 0:
-		if m.Base = d.number(); m.Base == 0 { // which is not written
-			d.err = errMembers
+	case d.Err == nil && len(d.Rest) > 0:
+		if m.Base = d.Number(); m.Base == 0 { // which is not written
+			d.Err = topology.ErrDecode
 		}
 	}
-	if d.err == nil && len(d.b) > 0 {
-		d.err = errMembers
+	if d.Err == nil && len(d.Rest) > 0 {
+		d.Err = topology.ErrDecode
 	}
-	return m, d.err
+	return m, d.Err
 }
 
-type decoder struct {
-	b   []byte
-	err error
-}
-
-func (d *decoder) number() uint64 {
-	n, k := binary.Uvarint(d.b)
-	if k <= 0 {
-		d.b, d.err = nil, errMembers
-		return 0
-	}
-	d.b = d.b[k:]
-	return n
-}
-
-func (d *decoder) bytes(n uint64) []byte {
-	if n > uint64(len(d.b)) {
-		d.b, d.err = nil, errMembers
-		return nil
-	}
-	b := d.b[:n]
-	d.b = d.b[n:]
-	return b
-}
-
-func (d *decoder) ids() (ids []uint64) {
-	for n := d.number(); n > 0 && d.err == nil; n-- {
-		ids = append(ids, d.number())
+func decodeIDs(d *topology.Decoder) (ids []uint64) {
+	for n := d.Number(); n > 0 && d.Err == nil; n-- {
+		ids = append(ids, d.Number())
 	}
 	return ids
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -35,7 +36,7 @@ type moves struct {
 
 // leaving is a move of slots to another group, at the leader that makes it.
 type leaving struct {
-	Move
+	topology.Move
 	term uint64
 }
 
@@ -54,7 +55,7 @@ func (n *Node) OrderMove(ctx context.Context, from, to string, of *slots.Set) er
 		if n.others == nil {
 			return errNoCluster
 		}
-		if to == GroupPublicID(n.config.Secret, n.Name()) {
+		if to == topology.GroupPublicID(n.config.Secret, n.Name()) {
 			to = n.Name()
 		} else if name, err := n.others.group(to); err == nil {
 			to = name
@@ -87,7 +88,7 @@ func (o *others) begin(ctx context.Context, r *Runner, to string, of *slots.Set)
 	if err != nil {
 		return 0, err
 	}
-	l := &leaving{Move: Move{Attempt: rand.Uint64() | 1, Group: name, Slots: of}, term: r.Leading()}
+	l := &leaving{Move: topology.Move{Attempt: rand.Uint64() | 1, Group: name, Slots: of}, term: r.Leading()}
 	if l.term == 0 {
 		return 0, ErrNotLeading
 	}
@@ -139,7 +140,7 @@ func (o *others) tryLeave(l *leaving) (still time.Duration, err error) {
 // group returns the name of another group that clients know by an ID.
 func (o *others) group(id string) (string, error) {
 	for _, g := range o.division.Load().Others {
-		if GroupPublicID(o.n.config.Secret, g.Name) == id {
+		if topology.GroupPublicID(o.n.config.Secret, g.Name) == id {
 			return g.Name, nil
 		}
 	}
@@ -150,7 +151,7 @@ func (o *others) mayGive(m *Members, l *leaving) error {
 	switch {
 	case l.Slots.Without(m.Slots).Len() > 0, l.Slots.Without(o.division.Load().Slots).Len() > 0:
 		return errNotOwn
-	case len(m.Given) >= maxMoves:
+	case len(m.Given) >= topology.MaxMoves:
 		return errManyMoves
 	case o.lies(l.Group):
 		return errLies
@@ -220,15 +221,15 @@ func (o *others) give(ctx context.Context, r *Runner, attempt uint64) (decided b
 	if _, err := o.insistMove(ctx, l.Group, &moveRequest{What: asksComplete, Attempt: attempt}); err != nil {
 		return true, err
 	}
-	proposed, err := r.reclaim(ctx, func(d *Driver, m *Members) (Claim, error) {
+	proposed, err := r.reclaim(ctx, func(d *Driver, m *Members) (topology.Claim, error) {
 		if !d.leads() || d.leading != l.term {
-			return Claim{}, ErrNotLeading
+			return topology.Claim{}, ErrNotLeading
 		}
 		if err := o.mayGive(m, l); err != nil {
-			return Claim{}, err
+			return topology.Claim{}, err
 		}
-		return m.gives(l.Move), nil
-	}, func(m *Members) bool { return moveOf(m.Given, attempt) != nil })
+		return m.Gives(l.Move), nil
+	}, func(m *Members) bool { return topology.MoveOf(m.Given, attempt) != nil })
 	if err != nil {
 		return !proposed, err
 	}
@@ -249,7 +250,7 @@ func (n *Node) EndMove(attempt uint64) {
 }
 
 // deliver has the other group take slots that were given to it.
-func (o *others) deliver(ctx context.Context, r *Runner, m Move) error {
+func (o *others) deliver(ctx context.Context, r *Runner, m topology.Move) error {
 	a, err := o.insistMove(ctx, m.Group, &moveRequest{What: asksTake, Attempt: m.Attempt, Slots: m.Slots.String(), Letter: o.letter()})
 	switch {
 	case err != nil:
@@ -271,7 +272,7 @@ func (o *others) attempt(r *Runner, from string, attempt uint64) (string, error)
 	if !r.Held() {
 		return "", ErrNotLeading
 	}
-	switch given := moveOf(o.n.roster().Given, attempt); {
+	switch given := topology.MoveOf(o.n.roster().Given, attempt); {
 	case given == nil:
 	case o.lies(from):
 		return "", retryable{errLies}
@@ -283,19 +284,19 @@ func (o *others) attempt(r *Runner, from string, attempt uint64) (string, error)
 
 // heardOf reports whether this server has heard that other groups have the slots of a move. Before that what the own
 // group says of it must not go, which this server tells the others: for a moment they would believe that no group had them.
-func (o *others) heardOf(m Move) bool {
+func (o *others) heardOf(m topology.Move) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	own := *o.own
-	own.Claim.Given = withoutMove(own.Claim.Given, m.Attempt)
+	own.Claim.Given = topology.WithoutMove(own.Claim.Given, m.Attempt)
 	t := maps.Clone(o.table)
 	t[o.name] = &own
-	_, _, taken := t.divide()
+	_, _, taken := t.Divide()
 	return m.Slots.Without(taken).Len() == 0
 }
 
 // finish goes on with slots that were given away: when the other group has them their keys go.
-func (o *others) finish(ctx context.Context, r *Runner, m Move) error {
+func (o *others) finish(ctx context.Context, r *Runner, m topology.Move) error {
 	switch lost := o.lies(m.Group); {
 	case lost && !o.tookBefore(m):
 		return o.takeBack(ctx, r, m)
@@ -312,15 +313,15 @@ func (o *others) finish(ctx context.Context, r *Runner, m Move) error {
 	}
 	allowed := func() bool {
 		now := o.n.roster()
-		return moveOf(now.Given, m.Attempt) != nil && now.Slots.Both(m.Slots).Len() == 0
+		return topology.MoveOf(now.Given, m.Attempt) != nil && now.Slots.Both(m.Slots).Len() == 0
 	}
 	if err := o.removeKeys(ctx, m, allowed, leftKeys); err != nil {
 		return err
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
+	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (topology.Claim, error) {
 		c := now.Claim
-		c.Given = withoutMove(c.Given, m.Attempt)
+		c.Given = topology.WithoutMove(c.Given, m.Attempt)
 		return c, nil
-	}, func(now *Members) bool { return moveOf(now.Given, m.Attempt) == nil })
+	}, func(now *Members) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -28,7 +29,7 @@ type moving struct {
 	// amid is called when keys have come, before they are taken, nil for nothing.
 	amid func()
 	// names are what it announces, nil for nothing.
-	names func() Names
+	names func() topology.Names
 	// serve responds to other servers, nil if it is asked for nothing.
 	serve func(ctx context.Context, request []byte) []byte
 
@@ -83,7 +84,7 @@ func newMoving(t *testing.T, of *slots.Set, contacts ...string) *moving {
 
 func (m *moving) start() {
 	m.t.Helper()
-	hashes, err := Hashes(moveSecret)
+	hashes, err := topology.Hashes(moveSecret)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -187,9 +188,9 @@ func (m *moving) sees() (frames string, removals int) {
 	return strings.Join(m.frames, " "), len(m.removed)
 }
 
-func (m *moving) id() string { return GroupPublicID(moveSecret, m.node.Name()) }
+func (m *moving) id() string { return topology.GroupPublicID(moveSecret, m.node.Name()) }
 
-func (m *moving) claim() Claim { return m.node.roster().Claim }
+func (m *moving) claim() topology.Claim { return m.node.roster().Claim }
 
 // begin begins to move slots to another group.
 func (m *moving) begin(to *moving, of *slots.Set) uint64 {
@@ -209,11 +210,11 @@ func (m *moving) giveAlone(attempt uint64) {
 	if _, err := o.insistMove(m.t.Context(), l.Group, &moveRequest{What: asksComplete, Attempt: attempt}); err != nil {
 		m.t.Fatal(err)
 	}
-	if _, err := r.reclaim(m.t.Context(), func(_ *Driver, now *Members) (Claim, error) { return now.gives(l.Move), nil },
-		func(now *Members) bool { return moveOf(now.Given, attempt) != nil }); err != nil {
+	if _, err := r.reclaim(m.t.Context(), func(_ *Driver, now *Members) (topology.Claim, error) { return now.Gives(l.Move), nil },
+		func(now *Members) bool { return topology.MoveOf(now.Given, attempt) != nil }); err != nil {
 		m.t.Fatal(err)
 	}
-	if d := m.node.Division(); d.Slots.Both(l.Slots).Len() > 0 || moveOf(m.claim().Given, attempt) == nil {
+	if d := m.node.Division(); d.Slots.Both(l.Slots).Len() > 0 || topology.MoveOf(m.claim().Given, attempt) == nil {
 		m.t.Errorf("when slots are given away the division has %s, and given are %v", d.Slots, m.claim().Given)
 	}
 	o.endMove(attempt)
@@ -224,7 +225,7 @@ func moved(from, to *moving, of *slots.Set) {
 	from.t.Helper()
 	from.until("the slots have moved", func() bool {
 		f, t, seen := from.claim(), to.claim(), from.node.Division()
-		return !f.moving() && !t.moving() && t.Slots.Both(of).Len() == of.Len() && f.Slots.Both(of).Len() == 0 &&
+		return !f.Moving() && !t.Moving() && t.Slots.Both(of).Len() == of.Len() && f.Slots.Both(of).Len() == 0 &&
 			seen.Others[0].Slots.Both(of).Len() == of.Len() && seen.Covered
 	})
 	if got := to.node.Division().Slots.Both(of); got.Len() != of.Len() {
@@ -235,7 +236,7 @@ func moved(from, to *moving, of *slots.Set) {
 // stayed waits until an attempt has left nothing.
 func stayed(from, to *moving, of *slots.Set) {
 	from.t.Helper()
-	from.until("the attempt is forgotten", func() bool { return !from.claim().moving() && !to.claim().moving() })
+	from.until("the attempt is forgotten", func() bool { return !from.claim().Moving() && !to.claim().Moving() })
 	if from.claim().Slots.Both(of).Len() != of.Len() || to.claim().Slots.Len() != 0 {
 		from.t.Errorf("the groups have %s and %s", from.claim().Slots, to.claim().Slots)
 	}

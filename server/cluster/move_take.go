@@ -6,41 +6,42 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
 // expect has this group expect keys of slots: its log says so, and keys of these slots that are there from
 // earlier are removed. It is retryable while that takes its time.
-func (o *others) expect(ctx context.Context, r *Runner, want Move) error {
+func (o *others) expect(ctx context.Context, r *Runner, want topology.Move) error {
 	have := o.n.roster()
-	switch m := moveOf(have.Taking, want.Attempt); {
-	case m != nil && m.State == moveOpen:
+	switch m := topology.MoveOf(have.Taking, want.Attempt); {
+	case m != nil && m.State == topology.MoveOpen:
 		return o.empty(r, *m)
 	case m != nil:
 		return errNoSuchMove
 	case o.heldStill():
 		return retryable{errHeldStill}
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (Claim, error) {
-		if moveOf(m.Taking, want.Attempt) != nil {
+	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (topology.Claim, error) {
+		if topology.MoveOf(m.Taking, want.Attempt) != nil {
 			return m.Claim, nil
 		}
 		if err := o.mayHaveSome(m); err != nil {
-			return Claim{}, err
+			return topology.Claim{}, err
 		}
 		if o.lies(o.name) {
-			return Claim{}, errLies
+			return topology.Claim{}, errLies
 		}
-		switch busy := slotsOf(m.Taking).Union(slotsOf(m.Given)); {
-		case busy.Both(want.Slots).Len() > 0, len(m.Taking) >= maxMoves:
-			return Claim{}, retryable{errBusyHere}
+		switch busy := topology.SlotsOf(m.Taking).Union(topology.SlotsOf(m.Given)); {
+		case busy.Both(want.Slots).Len() > 0, len(m.Taking) >= topology.MaxMoves:
+			return topology.Claim{}, retryable{errBusyHere}
 		case m.Slots.Both(want.Slots).Len() > 0:
-			return Claim{}, ErrSlotsTaken
+			return topology.Claim{}, ErrSlotsTaken
 		}
 		c := m.Claim
-		c.Taking = withMove(c.Taking, want)
+		c.Taking = topology.WithMove(c.Taking, want)
 		return c, nil
-	}, func(m *Members) bool { return moveOf(m.Taking, want.Attempt) != nil })
+	}, func(m *Members) bool { return topology.MoveOf(m.Taking, want.Attempt) != nil })
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (o *others) expect(ctx context.Context, r *Runner, want Move) error {
 }
 
 // empty removes the keys of the slots of a move which are here before any of them comes. It is done with in the background.
-func (o *others) empty(r *Runner, m Move) error {
+func (o *others) empty(r *Runner, m topology.Move) error {
 	ends, term := r.ends.Load(), r.Leading()
 	s := &o.moves
 	s.mu.Lock()
@@ -74,7 +75,7 @@ func (o *others) empty(r *Runner, m Move) error {
 			s.emptied[m.Attempt] = term
 		}
 		for attempt := range s.emptied {
-			if moveOf(o.n.roster().Taking, attempt) == nil {
+			if topology.MoveOf(o.n.roster().Taking, attempt) == nil {
 				delete(s.emptied, attempt)
 			}
 		}
@@ -84,8 +85,8 @@ func (o *others) empty(r *Runner, m Move) error {
 
 // open reports whether keys of an attempt may come.
 func (o *others) open(attempt uint64) bool {
-	m := moveOf(o.n.roster().Taking, attempt)
-	return m != nil && m.State == moveOpen
+	m := topology.MoveOf(o.n.roster().Taking, attempt)
+	return m != nil && m.State == topology.MoveOpen
 }
 
 // keysCome takes keys in. The server asks again under the locks of the keys whether they are expected: between two
@@ -95,7 +96,7 @@ func (o *others) keysCome(ctx context.Context, from string, attempt uint64, keys
 		return err
 	}
 	defer o.moves.arrivals.leave()
-	if m := moveOf(o.n.roster().Taking, attempt); m == nil || m.Group != from {
+	if m := topology.MoveOf(o.n.roster().Taking, attempt); m == nil || m.Group != from {
 		return errNoSuchMove
 	}
 	return o.n.server.TakeKeys(keys, func() bool { return o.open(attempt) })
@@ -107,35 +108,37 @@ func (o *others) complete(ctx context.Context, r *Runner, from string, attempt u
 		return err
 	}
 	defer o.moves.arrivals.leave()
-	switch m := moveOf(o.n.roster().Taking, attempt); {
-	case m == nil || m.Group != from || m.State == moveVoid:
+	switch m := topology.MoveOf(o.n.roster().Taking, attempt); {
+	case m == nil || m.Group != from || m.State == topology.MoveVoid:
 		return errNoSuchMove
-	case m.State == moveComplete:
+	case m.State == topology.MoveComplete:
 		return nil
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (Claim, error) { return o.become(m, attempt, moveOpen, moveComplete) },
+	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (topology.Claim, error) {
+		return o.become(m, attempt, topology.MoveOpen, topology.MoveComplete)
+	},
 		func(m *Members) bool {
-			now := moveOf(m.Taking, attempt)
-			return now != nil && now.State == moveComplete
+			now := topology.MoveOf(m.Taking, attempt)
+			return now != nil && now.State == topology.MoveComplete
 		})
 	return err
 }
 
 // become returns the claim with another state of a move that has one now.
-func (o *others) become(m *Members, attempt uint64, from, to moveState) (Claim, error) {
-	now := moveOf(m.Taking, attempt)
+func (o *others) become(m *Members, attempt uint64, from, to topology.MoveState) (topology.Claim, error) {
+	now := topology.MoveOf(m.Taking, attempt)
 	if now == nil || now.State != from {
-		return Claim{}, errNoSuchMove
+		return topology.Claim{}, errNoSuchMove
 	}
 	next, c := *now, m.Claim
 	next.State = to
-	c.Taking = withMove(c.Taking, next)
+	c.Taking = topology.WithMove(c.Taking, next)
 	return c, nil
 }
 
 // takeGiven takes slots that the other group says it has given away: such a thing is never taken back.
 func (o *others) takeGiven(ctx context.Context, r *Runner, q *moveRequest) (string, error) {
-	m := moveOf(o.n.roster().Taking, q.Attempt)
+	m := topology.MoveOf(o.n.roster().Taking, q.Attempt)
 	if m != nil && m.Group != q.Group {
 		return "", errNoSuchMove
 	}
@@ -147,10 +150,10 @@ func (o *others) takeGiven(ctx context.Context, r *Runner, q *moveRequest) (stri
 	of, err := slots.Parse(q.Slots)
 	switch now := o.n.roster(); {
 	case err != nil:
-		return "", errMembers
+		return "", topology.ErrDecode
 	case !r.Held():
 		return "", ErrNotLeading
-	case moveOf(now.Taking, q.Attempt) != nil:
+	case topology.MoveOf(now.Taking, q.Attempt) != nil:
 		return "", retryable{errBusyHere}
 	case m != nil, of.Without(now.Slots).Len() == 0, of.Without(o.elsewhere(q.Group).Union(now.Slots)).Len() == 0:
 		return attemptTaken, nil
@@ -161,7 +164,7 @@ func (o *others) takeGiven(ctx context.Context, r *Runner, q *moveRequest) (stri
 // elsewhere returns the slots that are with other groups than one, or on their way there: what this group has taken it may
 // have given on.
 func (o *others) elsewhere(but string) *slots.Set {
-	of := slotsOf(o.n.roster().Given)
+	of := topology.SlotsOf(o.n.roster().Given)
 	for _, g := range o.division.Load().Others {
 		if g.Name != but {
 			of = of.Union(g.Slots)
@@ -176,29 +179,29 @@ func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
 		return err
 	}
 	defer o.moves.arrivals.leave()
-	if moveOf(o.n.roster().Taking, attempt) == nil {
+	if topology.MoveOf(o.n.roster().Taking, attempt) == nil {
 		return nil
 	}
-	var got Move
-	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (Claim, error) {
-		now := moveOf(m.Taking, attempt)
+	var got topology.Move
+	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (topology.Claim, error) {
+		now := topology.MoveOf(m.Taking, attempt)
 		if now == nil {
 			return m.Claim, nil
 		}
 		if o.lies(o.name) && !o.lies(now.Group) { // which takes them back
-			return Claim{}, retryable{errSelfLies}
+			return topology.Claim{}, retryable{errSelfLies}
 		}
-		if now.State != moveComplete {
-			return Claim{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
+		if now.State != topology.MoveComplete {
+			return topology.Claim{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
 		}
 		for _, g := range o.division.Load().Others {
 			if taken := g.Slots.Both(now.Slots); taken.Len() > 0 {
-				return Claim{}, retryable{fmt.Errorf("%s of %s: %w", taken, groupLabel(o.n.config.Secret, g.Name, g.Group), ErrSlotsTaken)}
+				return topology.Claim{}, retryable{fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.n.config.Secret, g.Name, g.Group), ErrSlotsTaken)}
 			}
 		}
 		got = *now
-		return m.takes(now), nil
-	}, func(m *Members) bool { return moveOf(m.Taking, attempt) == nil })
+		return m.Takes(now, wallClock()), nil
+	}, func(m *Members) bool { return topology.MoveOf(m.Taking, attempt) == nil })
 	if err != nil {
 		return err
 	}
@@ -211,35 +214,40 @@ func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
 
 // settle goes on with slots that come, as the leader of the group that has them says. If it says that the attempt has
 // ended, the keys that have come are removed.
-func (o *others) settle(ctx context.Context, r *Runner, m Move) error {
-	if m.State != moveVoid {
+func (o *others) settle(ctx context.Context, r *Runner, m topology.Move) error {
+	if m.State != topology.MoveVoid {
 		over, err := o.ended(ctx, r, m)
 		if err != nil || !over {
 			return err
 		}
-		if _, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) { return o.become(now, m.Attempt, m.State, moveVoid) },
-			func(now *Members) bool { m := moveOf(now.Taking, m.Attempt); return m == nil || m.State == moveVoid }); err != nil {
+		if _, err := r.reclaim(ctx, func(_ *Driver, now *Members) (topology.Claim, error) {
+			return o.become(now, m.Attempt, m.State, topology.MoveVoid)
+		},
+			func(now *Members) bool {
+				m := topology.MoveOf(now.Taking, m.Attempt)
+				return m == nil || m.State == topology.MoveVoid
+			}); err != nil {
 			return err
 		}
 	}
 	allowed := func() bool {
 		now := o.n.roster()
-		left := moveOf(now.Taking, m.Attempt)
-		return left != nil && left.State == moveVoid && now.Slots.Both(m.Slots).Len() == 0
+		left := topology.MoveOf(now.Taking, m.Attempt)
+		return left != nil && left.State == topology.MoveVoid && now.Slots.Both(m.Slots).Len() == 0
 	}
 	if err := o.removeKeys(ctx, m, allowed, voidKeys); err != nil {
 		return err
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
+	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (topology.Claim, error) {
 		c := now.Claim
-		c.Taking = withoutMove(c.Taking, m.Attempt)
+		c.Taking = topology.WithoutMove(c.Taking, m.Attempt)
 		return c, nil
-	}, func(now *Members) bool { return moveOf(now.Taking, m.Attempt) == nil })
+	}, func(now *Members) bool { return topology.MoveOf(now.Taking, m.Attempt) == nil })
 	return err
 }
 
 // removeKeys removes the keys of a move while allowed says so, unless a bug is planted that leaves them.
-func (o *others) removeKeys(ctx context.Context, m Move, allowed func() bool, left mutant) error {
+func (o *others) removeKeys(ctx context.Context, m topology.Move, allowed func() bool, left mutant) error {
 	if planted == left {
 		return nil
 	}
@@ -249,9 +257,9 @@ func (o *others) removeKeys(ctx context.Context, m Move, allowed func() bool, le
 // ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. Of a group that lies
 // buried nobody knows more than is here: slots whose keys have all come are taken, unless another group has
 // some of them, and others are not.
-func (o *others) ended(ctx context.Context, r *Runner, m Move) (bool, error) {
+func (o *others) ended(ctx context.Context, r *Runner, m topology.Move) (bool, error) {
 	if o.lies(m.Group) {
-		if m.State == moveOpen {
+		if m.State == topology.MoveOpen {
 			return true, nil
 		}
 		err := o.claim(ctx, r, m.Attempt)
@@ -286,7 +294,7 @@ func (o *others) goOn() {
 		case <-tick.C:
 		}
 		r, m := o.n.runner.Load(), o.n.roster()
-		if !m.moving() || !r.view.Load().Leads {
+		if !m.Moving() || !r.view.Load().Leads {
 			continue
 		}
 		for _, comes := range m.Taking {
@@ -315,8 +323,8 @@ func (n *Node) Passing() (arriving, expected, left *slots.Set) {
 	if d := n.others.division.Load(); d.Arriving.Len() > 0 {
 		arriving = d.Arriving
 	}
-	if m := n.roster(); m.moving() {
-		expected, left = slotsOf(m.Taking), slotsOf(m.Given)
+	if m := n.roster(); m.Moving() {
+		expected, left = topology.SlotsOf(m.Taking), topology.SlotsOf(m.Given)
 	}
 	return arriving, expected, left
 }
@@ -333,7 +341,7 @@ func (o *others) listenLocked(own *slots.Set, come map[string]*slots.Set) {
 			own = own.Union(of)
 		}
 	}
-	own = own.Union(come[o.name].Both(slotsOf(o.own.Claim.Given))) // which come back
+	own = own.Union(come[o.name].Both(topology.SlotsOf(o.own.Claim.Given))) // which come back
 	if o.listens == nil || !o.listens.Equal(own) {
 		o.listens = own
 		o.n.server.ShardChannels(own)

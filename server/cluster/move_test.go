@@ -2,14 +2,11 @@ package cluster
 
 import (
 	"errors"
-	"math/rand/v2"
-	"reflect"
 	"strings"
 	"testing"
 
-	"go.etcd.io/raft/v3/raftpb"
-
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -118,7 +115,7 @@ func TestKeysAreRefusedWhenTheirAttemptHasEndedMeanwhile(t *testing.T) {
 	attempt := a.begin(b, of)
 	b.amid = func() {
 		a.node.EndMove(attempt)
-		b.until("the attempt has ended", func() bool { return !b.claim().moving() })
+		b.until("the attempt has ended", func() bool { return !b.claim().Moving() })
 	}
 	if err := a.node.SendKeys(t.Context(), attempt, []byte("late")); err == nil {
 		t.Error("they are taken")
@@ -211,7 +208,7 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	if _, _, left := a.node.Passing(); !left.Equal(of) {
 		t.Errorf("keys of %s are left", left)
 	}
-	r, back := a.node.runner.Load(), Move{Attempt: 5, Group: b.node.Name(), Slots: of}
+	r, back := a.node.runner.Load(), topology.Move{Attempt: 5, Group: b.node.Name(), Slots: of}
 	if err := a.node.others.expect(t.Context(), r, back); !errors.As(err, &retryable{}) {
 		t.Errorf("slots come back while their keys are here: %v", err)
 	}
@@ -257,7 +254,7 @@ func TestWrongRequestsOfMovesChangeNothing(t *testing.T) {
 	if reply := o.respondToMove(t.Context(), []byte("\x01b\x00")); reply != nil {
 		t.Errorf("a letter is a request of a move: %s", reply)
 	}
-	if m := moveOf(b.claim().Taking, attempt); m == nil || m.State != moveOpen || len(b.claim().Taking) != 1 {
+	if m := topology.MoveOf(b.claim().Taking, attempt); m == nil || m.State != topology.MoveOpen || len(b.claim().Taking) != 1 {
 		t.Errorf("the moves are %v", b.claim().Taking)
 	}
 	// The leader of the group that has the slots says how an attempt is, and nobody else.
@@ -269,77 +266,6 @@ func TestWrongRequestsOfMovesChangeNothing(t *testing.T) {
 	a.node.runner.Load().lease.Store(0)
 	if state, err := a.node.others.attempt(a.node.runner.Load(), b.node.Name(), 99); err == nil && !a.node.Held() {
 		t.Errorf("without a lease: %s", state)
-	}
-}
-
-func someMoves(t testing.TB) []Move {
-	return []Move{{1 << 63, "a", slotSet(t, "1-5"), moveOpen}, {2, strings.Repeat("n", maxGroupName), slotSet(t, "9 11"), moveComplete}, {3, "", new(slots.Set), moveVoid}}
-}
-
-// Slots on their way are kept with the members and in entries, and what was given is in tables.
-func TestMovesAreReadAsTheyWereWritten(t *testing.T) {
-	for _, c := range []Claim{{Slots: slotSet(t, "0-9"), Since: 5, Given: someMoves(t)}, {Slots: new(slots.Set), Taking: someMoves(t)[:1]}, {Slots: slotSet(t, "3"), Since: 1, Given: someMoves(t)[1:], Taking: someMoves(t)}} {
-		b := c.entry()
-		if got := decodeClaim(b, Claim{}); !reflect.DeepEqual(got.entry(), b) || len(got.Given) != len(c.Given) || len(got.Taking) != len(c.Taking) || !got.Slots.Equal(c.Slots) {
-			t.Errorf("%+v is read as %+v", c, got)
-		}
-		for n := len(c.append(nil)) + 1; n < len(b); n++ {
-			if got := decodeClaim(b[:n], Claim{Since: 77}); got.Since != 77 {
-				t.Errorf("%d of %d bytes: %+v", n, len(b), got)
-			}
-		}
-		m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}, Claim: c}
-		got, err := decodeMembers(7, m.encode())
-		if err != nil || !reflect.DeepEqual(got.entry(), b) {
-			t.Errorf("members: %+v, %v", got, err)
-		}
-		all := table{"g": {Name: "g", Index: 4, Claim: c, Term: 2}, "h": {Name: "h", Claim: Claim{Slots: new(slots.Set)}}}
-		read, err := decodeTable(all.encode())
-		if err != nil || !reflect.DeepEqual(appendMoves(nil, read["g"].Claim.Given), appendMoves(nil, c.Given)) || read["g"].Term != 2 || read["g"].Claim.Taking != nil {
-			t.Errorf("table: %+v, %v", read["g"], err)
-		}
-	}
-	for what, bad := range map[string][]Move{
-		"no number":      {{0, "a", slotSet(t, "1"), moveOpen}},
-		"a number twice": {{5, "a", slotSet(t, "1"), moveOpen}, {5, "a", slotSet(t, "2"), moveOpen}},
-		"another state":  {{5, "a", slotSet(t, "1"), moveVoid + 1}},
-		"a long name":    {{5, strings.Repeat("n", maxGroupName+1), slotSet(t, "1"), moveOpen}},
-		"too many":       make([]Move, maxMoves+1),
-	} {
-		d := decoder{b: appendMoves(nil, bad)}
-		if got := d.moves(); d.err == nil {
-			t.Errorf("%s: %v", what, got)
-		}
-	}
-}
-
-// A slot that was given away and is not claimed yet counts as the other group's, and as covered.
-func TestSlotThatWasGivenAwayIsAboutToBeAnothers(t *testing.T) {
-	given := Move{1, "b", slotSet(t, "5-6"), moveOpen}
-	all := table{
-		"a": {Name: "a", Claim: Claim{Slots: slotSet(t, "0-4"), Since: 1, Given: []Move{given, {2, "nobody", slotSet(t, "9"), moveOpen}}}},
-		"b": {Name: "b", Claim: Claim{Slots: slotSet(t, "7"), Since: 2}},
-	}
-	of, come, taken := all.divide()
-	if of["b"].String() != "7" || come["b"].String() != "5-6" || taken.String() != "0-7" {
-		t.Errorf("b has %s and gets %s; taken are %s", of["b"], come["b"], taken)
-	}
-	all["c"] = &Group{Name: "c", Claim: Claim{Slots: slotSet(t, "6"), Since: 3}}
-	if _, come, _ = all.divide(); come["b"].String() != "5" {
-		t.Errorf("what another group claims comes to b: %s", come["b"])
-	}
-	// The order in which news come does not matter.
-	r := rand.New(rand.NewPCG(2, 3))
-	news := []*Group{{Name: "a", Index: 1, Claim: Claim{Slots: slotSet(t, "0-6"), Since: 1}}, {Name: "a", Index: 2, Claim: all["a"].Claim}, {Name: "a", Index: 3, Claim: Claim{Slots: slotSet(t, "0-4"), Since: 1}}}
-	for range 20 {
-		r.Shuffle(len(news), func(i, j int) { news[i], news[j] = news[j], news[i] })
-		var g *Group
-		for _, n := range news {
-			g = joined(g, n)
-		}
-		if g.Index != 3 || len(g.Claim.Given) != 0 {
-			t.Fatalf("%+v", g)
-		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -81,9 +82,9 @@ func (o *others) respondToMove(ctx context.Context, b []byte) []byte {
 	case len(b) == 0:
 		return nil
 	case b[0] == keysRequest:
-		d := decoder{b: b[1:]}
-		if q.Group, q.Attempt = d.text(maxGroupName), d.number(); d.err == nil {
-			a = o.lead(func(*Runner) (string, error) { return "", o.keysCome(ctx, q.Group, q.Attempt, d.b) })
+		d := topology.Decoder{Rest: b[1:]}
+		if q.Group, q.Attempt = d.Text(topology.MaxGroupName), d.Number(); d.Err == nil {
+			a = o.lead(func(*Runner) (string, error) { return "", o.keysCome(ctx, q.Group, q.Attempt, d.Rest) })
 		}
 	case b[0] == '{':
 		if json.Unmarshal(b, &q) == nil {
@@ -129,12 +130,12 @@ func (o *others) serveMove(ctx context.Context, r *Runner, q *moveRequest) (stat
 	case asksExpect:
 		of, err := slots.Parse(q.Slots)
 		if err != nil || of.Len() == 0 || q.Attempt == 0 {
-			return "", errMembers
+			return "", topology.ErrDecode
 		}
 		if o.lies(q.Group) {
 			return "", errLies
 		}
-		return "", o.expect(ctx, r, Move{Attempt: q.Attempt, Group: q.Group, Slots: of})
+		return "", o.expect(ctx, r, topology.Move{Attempt: q.Attempt, Group: q.Group, Slots: of})
 	case asksComplete:
 		return "", o.complete(ctx, r, q.Group, q.Attempt)
 	case asksTake:
@@ -144,9 +145,9 @@ func (o *others) serveMove(ctx context.Context, r *Runner, q *moveRequest) (stat
 	case asksMoveOff:
 		of, err := slots.Parse(q.Slots)
 		if err != nil || of.Len() == 0 {
-			return "", errMembers
+			return "", topology.ErrDecode
 		}
-		return "", o.n.server.OrderMove(GroupPublicID(o.n.config.Secret, q.To), of)
+		return "", o.n.server.OrderMove(topology.GroupPublicID(o.n.config.Secret, q.To), of)
 	}
 	return "", fmt.Errorf("cluster: %q cannot be asked for", q.What)
 }
@@ -185,7 +186,7 @@ func (o *others) askGroup(ctx context.Context, name string, request []byte, once
 			continue
 		}
 		asked[address] = true
-		bus, e := busOf(address)
+		bus, e := topology.BusOf(address)
 		if e != nil {
 			continue
 		}
@@ -243,7 +244,7 @@ func (o *others) insistMove(ctx context.Context, to string, q *moveRequest) (*mo
 
 // sendKeys sends keys of an attempt once: sent again they could come behind later ones.
 func (o *others) sendKeys(ctx context.Context, to string, attempt uint64, keys []byte) error {
-	b := binary.AppendUvarint(appendText([]byte{keysRequest}, o.name), attempt)
+	b := binary.AppendUvarint(topology.AppendText([]byte{keysRequest}, o.name), attempt)
 	_, err := o.askGroup(ctx, to, append(b, keys...), true)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -47,7 +48,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 		if g == nil {
 			return errNoMaster
 		}
-		n.note(func(self *identity) { self.Bound = g.Name })
+		n.note(func(self *topology.Identity) { self.Bound = g.Name })
 		next, err := n.enroll(ctx, g)
 		if err != nil {
 			return err
@@ -59,7 +60,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
 				return errHasSlots
 			}
-			next.Others = n.others.without(g.Name).encode()
+			next.Others = n.others.without(g.Name).Encode()
 			return nil
 		})
 		if err == nil {
@@ -110,8 +111,8 @@ func (s *Seat) resetAlone(ctx context.Context) error {
 		if !n.gone.Load() && !n.runner.Load().View().Leads {
 			return errSettles
 		}
-		next := &identity{Name: drawName(), Member: singleID, Starts: n.self.Starts, Address: n.self.Address}
-		next.Group = groupID(n.config.Secret, next.Name)
+		next := &topology.Identity{Name: drawName(), Member: singleID, Starts: n.self.Starts, Address: n.self.Address}
+		next.Group = topology.GroupID(n.config.Secret, next.Name)
 		var farewell []byte
 		err := s.move(n, next, func() error {
 			farewell = n.others.farewell()
@@ -168,9 +169,9 @@ func (n *Node) mayMove() error {
 }
 
 // ledBy returns the other group whose leader is known to be at an address.
-func (n *Node) ledBy(address string) *Group {
+func (n *Node) ledBy(address string) *topology.Group {
 	for _, g := range n.others.division.Load().Others {
-		if address != "" && g.leaderAddress() == address {
+		if address != "" && g.LeaderAddress() == address {
 			return g.Group
 		}
 	}
@@ -178,7 +179,7 @@ func (n *Node) ledBy(address string) *Group {
 }
 
 // enroll has another group take this server in, and returns which member of it the server is to be.
-func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
+func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identity, error) {
 	next := n.memberOf(g.Name)
 	m := n.visitor(next)
 	defer m.Close()
@@ -195,7 +196,7 @@ func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
 		case errors.As(err, &refused), ctx.Err() != nil, fatalToServer(err):
 			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
 		}
-		n.config.Logf(LogInfo, "waits until %s takes this server in: %v", groupLabel(n.config.Secret, g.Name, g), err)
+		n.config.Logf(LogInfo, "waits until %s takes this server in: %v", topology.GroupLabel(n.config.Secret, g.Name, g), err)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
@@ -205,8 +206,8 @@ func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
 }
 
 // memberOf is this server as a member of another group, which has no number there yet.
-func (n *Node) memberOf(group string) *identity {
-	return &identity{Name: group, Group: groupID(n.config.Secret, group), Starts: n.self.Starts, Address: n.self.Address}
+func (n *Node) memberOf(group string) *topology.Identity {
+	return &topology.Identity{Name: group, Group: topology.GroupID(n.config.Secret, group), Starts: n.self.Starts, Address: n.self.Address}
 }
 
 // settle waits until this server has what its group had when it joined, hears the leader, and other groups have
@@ -258,7 +259,7 @@ func (n *Node) resign(ctx context.Context) error {
 // move makes this server, whose group has let it go or is to be dissolved, the member that next says, on a
 // store without keys. ready is called when the node has ended its part. With its error, and with keys in a
 // group of one, the server stays what it is.
-func (s *Seat) move(n *Node, next *identity, ready func() error) error {
+func (s *Seat) move(n *Node, next *topology.Identity, ready func() error) error {
 	if err := n.retire(); err != nil {
 		return s.lost(err)
 	}
@@ -276,7 +277,7 @@ func (s *Seat) move(n *Node, next *identity, ready func() error) error {
 		config.Cluster, config.Members, config.Join = &cluster, nil, nil
 		config.ID, config.Replaces, config.Name, config.Alone = 0, 0, "", false
 		config.Logf(LogNotice, "this server was %s, and is %s in another group from now on",
-			MemberPublicID(config.Secret, n.self.Name, n.self.Member), MemberPublicID(config.Secret, next.Name, next.Member))
+			topology.MemberPublicID(config.Secret, n.self.Name, n.self.Member), topology.MemberPublicID(config.Secret, next.Name, next.Member))
 	case !errors.Is(why, errHasKeys) && !errors.Is(why, errHasSlots):
 		return s.lost(why)
 	}
@@ -292,8 +293,8 @@ func (s *Seat) move(n *Node, next *identity, ready func() error) error {
 }
 
 // renew makes the store that of another member. With drop it may have keys.
-func (s *Seat) renew(next *identity, drop bool) error {
-	err := s.store.Renew(next.encode(), drop)
+func (s *Seat) renew(next *topology.Identity, drop bool) error {
+	err := s.store.Renew(next.Encode(), drop)
 	if errors.Is(err, member.ErrNotEmpty) {
 		return errHasKeys
 	}
@@ -315,45 +316,27 @@ func (s *Seat) lost(err error) error {
 
 // without returns the table without a group, and with what is to be known of the own one: that nobody is a member of it
 // any more, or if it has let this server go and lives on, what it is without it.
-func (o *others) without(name string) table {
+func (o *others) without(name string) topology.Table {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := maps.Clone(o.table)
 	delete(t, name)
 	switch {
-	case !t.hasRoom():
+	case !t.HasRoom():
 	case !o.n.gone.Load():
 		t[o.name] = o.dissolvedLocked()
 	case o.own != nil:
 		g := *o.own
-		g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m GroupMember) bool { return m.ID == o.n.self.Member })
+		g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m topology.GroupMember) bool { return m.ID == o.n.self.Member })
 		t[o.name] = &g
 	}
 	return t
 }
 
-// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: that it
-// lies is noted in the claims of the others.
-func (t table) hasRoom() bool {
-	if len(t) < maxGroups-1 {
-		return true
-	}
-	lie := t.lying()
-	for name, g := range t {
-		if len(t) < maxGroups-1 {
-			break
-		}
-		if len(g.Members) == 0 || lie[name] > 0 {
-			delete(t, name)
-		}
-	}
-	return len(t) < maxGroups-1
-}
-
 // dissolvedLocked is what is told of a group that nobody is a member of any more: news behind all that
 // was told before.
-func (o *others) dissolvedLocked() *Group {
-	g := &Group{Name: o.name, Claim: Claim{Slots: new(slots.Set)}}
+func (o *others) dissolvedLocked() *topology.Group {
+	g := &topology.Group{Name: o.name, Claim: topology.Claim{Slots: new(slots.Set)}}
 	_, g.Index = o.n.log.Bounds()
 	if o.own != nil {
 		g.Index, g.Term, g.Claim.Since = max(g.Index, o.own.Index), o.own.Term, o.own.Claim.Since
@@ -370,7 +353,7 @@ func (o *others) farewell() []byte {
 	if o.n.gone.Load() {
 		return nil
 	}
-	return appendLetter(nil, "", false, table{o.name: o.dissolvedLocked()})
+	return appendLetter(nil, "", false, topology.Table{o.name: o.dissolvedLocked()})
 }
 
 // takeLeave sends a letter to the servers of other groups. It waits for those that are there.
@@ -378,13 +361,13 @@ func (n *Node) takeLeave(letter []byte) {
 	if letter == nil {
 		return
 	}
-	m := mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
+	m := mesh.New(mesh.Config{Cluster: topology.ClusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
 	defer m.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
 	defer cancel()
 	var sent sync.WaitGroup
 	for _, address := range n.others.targets(true) {
-		if bus, err := busOf(address); err == nil {
+		if bus, err := topology.BusOf(address); err == nil {
 			sent.Go(func() {
 				if _, err := m.Ask(ctx, bus, 0, letter); err != nil {
 					n.config.Logf(LogInfo, "%s is not told that this server has left its group: %v", address, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -40,7 +41,7 @@ func (n *Node) AskServer(ctx context.Context, address string, request []byte) (r
 
 // askServer asks the server at an address of clients whose mesh has an ID, 0 for whoever is there.
 func (o *others) askServer(ctx context.Context, address string, id uint64, request []byte) ([]byte, error) {
-	bus, err := busOf(address)
+	bus, err := topology.BusOf(address)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +70,8 @@ func (o *others) respondToServer(ctx context.Context, b []byte) []byte {
 			return out
 		}
 	case b[0] == namesRequest:
-		if err := o.names.take(b[1:], o.servers()); err == nil {
-			return o.names.encode()
+		if err := o.names.Take(b[1:], o.servers()); err == nil {
+			return o.names.Encode()
 		}
 	}
 	return nil
@@ -107,7 +108,7 @@ func (o *others) holdStill(r *Runner, d time.Duration) (index uint64, own *slots
 	switch {
 	case err != nil:
 		return 0, nil, err
-	case busy, now.moving():
+	case busy, now.Moving():
 		return 0, nil, errSlotsMove
 	case o.lies(o.name):
 		return 0, nil, errSelfLies

@@ -41,7 +41,7 @@ func TestHeldSlotsDoNotMove(t *testing.T) {
 			if _, err := a.node.BeginMove(ctx, b.id(), of); err == nil {
 				t.Fatal("a move begins")
 			}
-			if index, _ := m.still(time.Hour); index != before || a.claim().moving() || b.claim().moving() {
+			if index, _ := m.still(time.Hour); index != before || a.claim().Moving() || b.claim().Moving() {
 				t.Errorf("something has changed: %d and %d, %v, %v", before, index, a.claim(), b.claim())
 			}
 			m.node.others.moves.mu.Lock()

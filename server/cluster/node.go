@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
@@ -32,7 +33,7 @@ type NodeConfig struct {
 	ID uint64
 	// Members are the founders of the group, none for a server that joins or whose directory knows
 	// the group.
-	Members []Member
+	Members []topology.Member
 	// Join are addresses of members that a server with a new directory asks to take it in.
 	Join []string
 	// Replaces is the voter in whose place a server that joins is to vote, 0 for none.
@@ -52,7 +53,7 @@ type NodeConfig struct {
 	AnnouncePort, AnnounceBus int
 	Port, Bus                 int
 	// Names returns what this server announces besides, as it is from now on; nil for nothing.
-	Names func() Names
+	Names func() topology.Names
 	// Election is the timeout of an election: a group is without a leader for about that
 	// long when the leader is lost.
 	Election time.Duration
@@ -78,7 +79,7 @@ type ClusterConfig struct {
 }
 
 // founder returns a founder, nil if there is none with the id.
-func (c *NodeConfig) founder(id uint64) *Member {
+func (c *NodeConfig) founder(id uint64) *topology.Member {
 	for i := range c.Members {
 		if c.Members[i].ID == id {
 			return &c.Members[i]
@@ -108,13 +109,13 @@ type Node struct {
 	tasks sync.WaitGroup
 
 	mu       sync.Mutex
-	listener net.Listener // guarded by mu once Start is called
-	self     *identity    // nil before it is known; guarded by mu
+	listener net.Listener       // guarded by mu once Start is called
+	self     *topology.Identity // nil before it is known; guarded by mu
 	log      *grouplog.Log
 	members  *Members // as they were told last; guarded by mu
 
 	noting sync.Mutex
-	noted  identity // as the directory has it; guarded by noting
+	noted  topology.Identity // as the directory has it; guarded by noting
 }
 
 // listen makes a node, which takes part from Start on. A founder holds the port of the group from
@@ -129,7 +130,7 @@ func listen(c NodeConfig, proposals *Proposals, failed chan error) (*Node, error
 	if c.founder(c.ID) == nil {
 		return nil, fmt.Errorf("cluster: member %d is not among the members", c.ID)
 	}
-	address, err := n.ownAddress(&identity{Member: c.ID})
+	address, err := n.ownAddress(&topology.Identity{Member: c.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +186,7 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 
 // connect makes the meshes of this server. Loops serve messages only of those that are lazy, whose work is
 // short: others wait for the device.
-func (n *Node) connect(self *identity, lazy bool) (err error) {
+func (n *Node) connect(self *topology.Identity, lazy bool) (err error) {
 	logf := func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }
 	var beside *mesh.Mesh
 	if n.config.Cluster != nil {
@@ -212,7 +213,7 @@ func (n *Node) disconnect() {
 }
 
 // founders are the first members of the group, if its log is empty.
-func (n *Node) founders(self *identity) (ids []uint64) {
+func (n *Node) founders(self *topology.Identity) (ids []uint64) {
 	for _, m := range n.config.Members {
 		ids = append(ids, m.ID)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -18,44 +19,21 @@ import (
 // group is what the log of the group and raft say; of other groups it repeats what it was told. Servers
 // exchange their tables (exchange.go) once a second, and at once when something changes. ADR 0062.
 
-// Division is how the slots are divided among the groups, as far as this server knows. It is not
-// changed any more.
-type Division struct {
-	Name   string       // of this server's group
-	Slots  *slots.Set   // of this server's group
-	Others []OtherGroup // in the order of their names
-	// Arriving are slots that other groups have given to this server's, which has not taken them yet, and those that it gave
-	// to a group which lies buried.
-	Arriving *slots.Set
-	// Covered says that every slot is one of a group, and that of every other group something was
-	// heard lately.
-	Covered bool
-	whole   bool              // the group has all slots
-	lie     map[string]uint64 // groups that lie buried, perhaps this server's, and when they were buried; they are not among the Others
-}
-
-// OtherGroup is a group that this server is not of.
-type OtherGroup struct {
-	*Group
-	Slots *slots.Set // that it has: the claim, without what more senior groups claim, and what was given to it
-	Up    bool       // a member of it that hears its leader was heard lately
-}
-
 // others is what a node knows of the other groups, and its connections with them.
 type others struct {
 	n       *Node
 	name    string // of the own group
 	mesh    *mesh.Mesh
-	names   *nameBook
+	names   *topology.NameBook
 	changed chan struct{} // has room for one: there is news for the others
 
-	division atomic.Pointer[Division]
+	division atomic.Pointer[topology.Division]
 	moves    moves
 	began    time.Duration // by Now
 
 	mu      sync.Mutex
-	table   table                    // without the own group; guarded by mu
-	own     *Group                   // as it was told to others last; guarded by mu
+	table   topology.Table           // without the own group; guarded by mu
+	own     *topology.Group          // as it was told to others last; guarded by mu
 	listens *slots.Set               // whose shard channels the own clients may hear, nil before that is known; guarded by mu
 	heard   map[string]time.Duration // when a group was, by Now; guarded by mu
 	met     map[string]bool          // contacts that have replied; guarded by mu
@@ -67,15 +45,15 @@ type others struct {
 
 // newOthers returns the part of a node that knows the other groups, with the table that its
 // directory has. It exchanges nothing before run.
-func newOthers(n *Node, self *identity, logf func(format string, args ...any)) (*others, error) {
-	t, err := decodeTable(self.Others)
+func newOthers(n *Node, self *topology.Identity, logf func(format string, args ...any)) (*others, error) {
+	t, err := topology.DecodeTable(self.Others)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	delete(t, self.Name)
 	o := &others{n: n, name: self.Name, table: t, changed: make(chan struct{}, 1), heard: map[string]time.Duration{}, met: map[string]bool{}, moves: moves{arrivals: newTurn()},
-		began: n.monotonic(), names: newNameBook(self, n.config.Names)}
-	o.mesh = mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), ID: meshID(self.Name, self.Member), Self: n.origin(self),
+		began: n.monotonic(), names: topology.NewNameBook(self, n.config.Names)}
+	o.mesh = mesh.New(mesh.Config{Cluster: topology.ClusterID(n.config.Secret), ID: topology.MeshID(self.Name, self.Member), Self: n.origin(self),
 		Dial: n.dial, ReceivePublished: n.server.Published, Respond: o.respond, MaxRequest: maxCarriedKeys + 1<<20, Refused: n.refusedByOthers, Logf: logf})
 	o.reckon()
 	return o, nil
@@ -91,7 +69,7 @@ func (o *others) look() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.n.ownGroup()
-	if now.same(o.own) && slices.Equal(now.Members, o.own.Members) {
+	if now.Same(o.own) && slices.Equal(now.Members, o.own.Members) {
 		return false
 	}
 	o.own = now
@@ -100,7 +78,7 @@ func (o *others) look() bool {
 }
 
 // Division returns how the slots are divided, nil for a group whose clients see no cluster.
-func (n *Node) Division() *Division {
+func (n *Node) Division() *topology.Division {
 	if n.runner.Load() == nil || n.others == nil {
 		return nil
 	}
@@ -117,7 +95,7 @@ func (n *Node) Shard() (own *slots.Set, covered bool) {
 		return nil, true
 	case d == nil:
 		return new(slots.Set), false
-	case d.whole:
+	case d.Whole:
 		return nil, true
 	default:
 		return d.Slots, d.Covered
@@ -125,12 +103,12 @@ func (n *Node) Shard() (own *slots.Set, covered bool) {
 }
 
 // ownGroup is what this server says of its own group.
-func (n *Node) ownGroup() *Group {
+func (n *Node) ownGroup() *topology.Group {
 	r, m := n.runner.Load(), n.roster()
 	v := r.view.Load()
-	g := &Group{Name: n.self.Name, Index: m.Index, Claim: m.Claim, Term: v.Term, Leader: v.Leader}
+	g := &topology.Group{Name: n.self.Name, Index: m.Index, Claim: m.Claim, Term: v.Term, Leader: v.Leader}
 	for _, id := range m.IDs() {
-		g.Members = append(g.Members, GroupMember{ID: id, Address: n.addressIn(m, id), Learner: !m.Voter(id)})
+		g.Members = append(g.Members, topology.GroupMember{ID: id, Address: n.addressIn(m, id), Learner: !m.Voter(id)})
 	}
 	return g
 }
@@ -166,20 +144,20 @@ func (o *others) reckonLocked() {
 	if o.own != nil {
 		t[name] = o.own
 	}
-	of, come, taken := t.divide()
-	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Arriving: come[name].Union(nil), lie: t.lying()}
-	d.whole = d.Slots.Len() == slots.Count
+	of, come, taken := t.Divide()
+	d := &topology.Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Arriving: come[name].Union(nil), Lie: t.Lying()}
+	d.Whole = d.Slots.Len() == slots.Count
 	roster := map[uint64]string{}
 	for _, other := range slices.Sorted(maps.Keys(o.table)) {
-		g := OtherGroup{Group: o.table[other], Slots: of[other].Union(come[other]), Up: o.upLocked(other)}
-		if len(g.Members) == 0 || d.lies(other) {
+		g := topology.OtherGroup{Group: o.table[other], Slots: of[other].Union(come[other]), Up: o.upLocked(other)}
+		if len(g.Members) == 0 || d.Lies(other) {
 			continue
 		}
 		d.Others = append(d.Others, g)
 		d.Covered = d.Covered && (g.Up || g.Slots.Len() == 0)
 		for _, m := range g.Members {
-			if bus, err := busOf(m.Address); err == nil {
-				roster[meshID(other, m.ID)] = bus
+			if bus, err := topology.BusOf(m.Address); err == nil {
+				roster[topology.MeshID(other, m.ID)] = bus
 			}
 		}
 	}
@@ -187,19 +165,19 @@ func (o *others) reckonLocked() {
 	o.division.Store(d)
 	o.mesh.SetPeers(roster)
 	o.reportLocked(d)
-	o.reportBurialsLocked(d.lie)
+	o.reportBurialsLocked(d.Lie)
 }
 
 // reportLocked logs that slots which this group claims are another one's.
-func (o *others) reportLocked(d *Division) {
-	if o.own == nil || d.lies(o.name) {
+func (o *others) reportLocked(d *topology.Division) {
+	if o.own == nil || d.Lies(o.name) {
 		return
 	}
 	lost := o.own.Claim.Slots.Without(d.Slots)
 	text := ""
 	for _, g := range d.Others {
 		if theirs := lost.Both(g.Slots); theirs.Len() > 0 {
-			text += fmt.Sprintf("; %s of %s", theirs, groupLabel(o.n.config.Secret, g.Name, g.Group))
+			text += fmt.Sprintf("; %s of %s", theirs, topology.GroupLabel(o.n.config.Secret, g.Name, g.Group))
 		}
 	}
 	if text != o.contest && text != "" {

@@ -6,31 +6,32 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
 // bareOthers is what a server of the group a knows of others: nothing.
 func bareOthers() *others {
 	n := &Node{config: NodeConfig{Cluster: &ClusterConfig{Silence: time.Minute}}}
-	return &others{n: n, name: "a", table: table{}, heard: map[string]time.Duration{}, met: map[string]bool{}, changed: make(chan struct{}, 1)}
+	return &others{n: n, name: "a", table: topology.Table{}, heard: map[string]time.Duration{}, met: map[string]bool{}, changed: make(chan struct{}, 1)}
 }
 
 // A member that hears no leader says so, and its group does not count as heard by that.
 func TestGroupIsHeardThroughMembersWithALeader(t *testing.T) {
 	for leader, want := range map[uint64]bool{0: false, 3: true} {
 		from := bareOthers()
-		from.own = &Group{Name: "a", Leader: leader}
+		from.own = &topology.Group{Name: "a", Leader: leader}
 		letter := from.letter()
-		d := decoder{b: letter}
-		if name, hears := d.text(maxGroupName), d.number() == 1; name != "a" || hears != want {
+		d := topology.Decoder{Rest: letter}
+		if name, hears := d.Text(topology.MaxGroupName), d.Number() == 1; name != "a" || hears != want {
 			t.Errorf("led by %d: a letter of %q, which hears a leader: %v", leader, name, hears)
 		}
-		if own, err := decodeTable(d.b); err != nil || own["a"] == nil || own["a"].Leader != leader {
+		if own, err := topology.DecodeTable(d.Rest); err != nil || own["a"] == nil || own["a"].Leader != leader {
 			t.Errorf("led by %d: the table is %v, %v", leader, own, err)
 		}
 	}
 	to := bareOthers()
-	for _, letter := range [][]byte{append([]byte("\x01b\x00"), table{}.encode()...), append([]byte("\x01a\x01"), table{}.encode()...)} {
+	for _, letter := range [][]byte{append([]byte("\x01b\x00"), topology.Table{}.Encode()...), append([]byte("\x01a\x01"), topology.Table{}.Encode()...)} {
 		if err := to.take(letter); err != nil || len(to.heard) > 0 {
 			t.Errorf("%q: %v, heard are %v", letter, err, to.heard)
 		}
@@ -68,7 +69,7 @@ func TestNewsAreToldTogether(t *testing.T) {
 // What is no letter is refused, and changes nothing.
 func TestLettersThatAreNoneAreRefused(t *testing.T) {
 	o := bareOthers()
-	bad := append([]byte("\x01b\x01"), fullTable(t).encode()...)
+	bad := append([]byte("\x01b\x01"), claims(t, map[string]string{"": "0-5 9", "other": ""}).Encode()...)
 	for _, letter := range [][]byte{nil, []byte("x"), []byte("\x01b"), []byte("\x01b\x01"), []byte("\x01b\x01\x07"), bad[:len(bad)-1], append(bad, 0)} {
 		if err := o.take(letter); err == nil || len(o.table)+len(o.heard) > 0 {
 			t.Errorf("%q is taken: %v, %v", letter, o.table, o.heard)
@@ -95,10 +96,10 @@ func TestGroupIsNotLostBeforeItCouldBeHeard(t *testing.T) {
 // What a group says of slots that it has given away stays until it has heard that the other one has them.
 func TestGivenSlotsAreKnownUntilTheOtherGroupIsHeardToHaveThem(t *testing.T) {
 	of := slots.All()
-	m := Move{Attempt: 7, Group: "b", Slots: of}
+	m := topology.Move{Attempt: 7, Group: "b", Slots: of}
 	o := bareOthers()
-	o.own = &Group{Name: "a", Index: 5, Claim: Claim{Slots: new(slots.Set), Since: 1, Given: []Move{m}}}
-	o.table["b"] = &Group{Name: "b", Index: 3, Members: []GroupMember{{ID: 1, Address: "127.0.0.1:7002"}}, Claim: Claim{Slots: new(slots.Set), Since: 2}}
+	o.own = &topology.Group{Name: "a", Index: 5, Claim: topology.Claim{Slots: new(slots.Set), Since: 1, Given: []topology.Move{m}}}
+	o.table["b"] = &topology.Group{Name: "b", Index: 3, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:7002"}}, Claim: topology.Claim{Slots: new(slots.Set), Since: 2}}
 	if o.heardOf(m) {
 		t.Error("the other group was not heard to have the slots")
 	}

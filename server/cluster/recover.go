@@ -6,6 +6,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // Recover has the member vote although it may lack what it has acknowledged: by the word of
@@ -22,7 +23,7 @@ func (d *Driver) Recover() error {
 // standAlone makes the log that of a group of which this member is all, under a number that was never
 // used. What it has counts as committed: nobody is left to say otherwise. claim returns the claim of that group from the one of the
 // former. It returns the number.
-func standAlone(store *member.Member, address string, claim func(former Claim) Claim) (id uint64, err error) {
+func standAlone(store *member.Member, address string, claim func(former topology.Claim) topology.Claim) (id uint64, err error) {
 	r, err := OpenReplica(store, nil, false)
 	if err != nil {
 		return 0, err

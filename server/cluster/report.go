@@ -4,31 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // What an operator is told of the leadership and of other groups. Servers are named as CLUSTER NODES and
 // VIGIL.CLUSTER STATUS name them: names of groups are internal.
 
-// nodeLabel names a member of a group by its address, if it is known, and its ID.
-func nodeLabel(secret, group string, id uint64, address string) string {
-	if address == "" {
-		return MemberPublicID(secret, group, id)
-	}
-	return fmt.Sprintf("%s (%s)", address, MemberPublicID(secret, group, id))
-}
-
 // label names a member of this server's group.
 func (n *Node) label(id uint64, address string) string {
-	return fmt.Sprintf("member %d at %s", id, nodeLabel(n.config.Secret, n.self.Name, id, address))
-}
-
-// groupLabel names a group by its leader, or another member of it; g is what is known of it, nil for nothing.
-func groupLabel(secret, name string, g *Group) string {
-	if g == nil || len(g.Members) == 0 {
-		return "the group " + GroupPublicID(secret, name)
-	}
-	of := g.Members[max(0, slices.IndexFunc(g.Members, func(m GroupMember) bool { return m.ID == g.Leader }))]
-	return "the group of " + nodeLabel(secret, name, of.ID, of.Address)
+	return fmt.Sprintf("member %d at %s", id, topology.NodeLabel(n.config.Secret, n.self.Name, id, address))
 }
 
 // label names another group. The caller does not hold o.mu.
@@ -39,7 +24,7 @@ func (o *others) label(name string) string {
 }
 
 func (o *others) labelLocked(name string) string {
-	return groupLabel(o.n.config.Secret, name, o.table[name])
+	return topology.GroupLabel(o.n.config.Secret, name, o.table[name])
 }
 
 // reportLead logs that the leader of the group is another one, or that this member has lost or regained its vote. before is nil at

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // Members ask the leader for what concerns themselves by requests of the mesh. Any member
@@ -154,7 +155,7 @@ func ask(ctx context.Context, m asker, addresses []string, q *request) (a *reply
 	asked := map[string]bool{}
 	for todo := slices.Clone(addresses); len(todo) > 0; todo = todo[1:] {
 		address := todo[0]
-		bus, e := busOf(address)
+		bus, e := topology.BusOf(address)
 		if e != nil || asked[address] {
 			err = errors.Join(err, e)
 			continue

@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -28,7 +29,7 @@ var (
 
 // restores decides how a server begins whose directory was made of a snapshot: fresh says that it founds a new group from it,
 // spent that it has done so already.
-func (n *Node) restores(self *identity, origin *snapshot.Origin) (fresh, spent bool, err error) {
+func (n *Node) restores(self *topology.Identity, origin *snapshot.Origin) (fresh, spent bool, err error) {
 	part := origin.Part()
 	switch c := &n.config; {
 	case origin == nil || self == nil || c.Alone:
@@ -51,7 +52,7 @@ const livesPatience = 2 * time.Second
 
 // lives returns an error if the group that a snapshot is of has a leader: other groups would take the server that goes on as that
 // group for its successor, and what clients write at the living one would be lost to them.
-func (n *Node) lives(ctx context.Context, self *identity, was string, log *grouplog.Log) error {
+func (n *Node) lives(ctx context.Context, self *topology.Identity, was string, log *grouplog.Log) error {
 	addresses, err := n.former(self, log)
 	if err != nil {
 		return err
@@ -83,13 +84,13 @@ func (n *Node) lives(ctx context.Context, self *identity, was string, log *group
 }
 
 // found makes this server a new group, of a part of a cluster snapshot.
-func (n *Node) found(self *identity, store *member.Member, origin *snapshot.Origin) error {
-	id, err := standAlone(store, self.Address, func(Claim) Claim { return Claim{} })
+func (n *Node) found(self *topology.Identity, store *member.Member, origin *snapshot.Origin) error {
+	id, err := standAlone(store, self.Address, func(topology.Claim) topology.Claim { return topology.Claim{} })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	name := drawName()
-	*self = identity{Group: groupID(n.config.Secret, name), Name: name, Member: id, Address: self.Address, Known: map[uint64]string{}, Restored: origin}
+	*self = topology.Identity{Group: topology.GroupID(n.config.Secret, name), Name: name, Member: id, Address: self.Address, Known: map[uint64]string{}, Restored: origin}
 	n.config.Logf(LogWarn, "this server is a new group, restored from %s", origin)
 	return nil
 }

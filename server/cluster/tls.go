@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // refusalPeriod is how long a member whose connections are refused is not mentioned again for
@@ -37,7 +39,7 @@ func (r *refusals) due(which string, now time.Duration) bool {
 
 // dial connects to another member.
 func (n *Node) dial(ctx context.Context, address string) (net.Conn, error) {
-	conn, err := n.environment().Dial(ctx, dialled(address))
+	conn, err := n.environment().Dial(ctx, topology.Dialled(address))
 	if err != nil || n.config.TLS == nil {
 		return conn, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // A server that another group has taken in, and that is killed before it goes over, or that its own group does not let
@@ -46,7 +48,7 @@ func (s *Seat) withdraw(n *Node) {
 			without++
 		}
 		if n.others.nobodyIn(group) || without > withdrawPeriods {
-			n.note(func(self *identity) {
+			n.note(func(self *topology.Identity) {
 				if self.Bound == group {
 					self.Bound = ""
 				}
@@ -118,7 +120,7 @@ func (o *others) leaderOf(group string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if g := o.table[group]; g != nil {
-		return g.leaderAddress()
+		return g.LeaderAddress()
 	}
 	return ""
 }

@@ -3,6 +3,8 @@ package cluster
 import (
 	"slices"
 	"testing"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // takenIn has the group of a server take another one in, which is killed before it goes over.
@@ -12,7 +14,7 @@ func takenIn(t *testing.T, group, other *moving) (member uint64) {
 	if g == nil {
 		t.Fatal("the group is not known")
 	}
-	other.node.note(func(self *identity) { self.Bound = g.Name })
+	other.node.note(func(self *topology.Identity) { self.Bound = g.Name })
 	next, err := other.node.enroll(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +67,7 @@ func TestLearnersOfOthersStay(t *testing.T) {
 	if left, err := other.seat.withdrawFrom(other.node, g.Name); left || err == nil {
 		t.Errorf("a server that was not bound for the group: %v, %v", left, err)
 	}
-	other.node.note(func(self *identity) { self.Bound = g.Name })
+	other.node.note(func(self *topology.Identity) { self.Bound = g.Name })
 	if left, err := other.seat.withdrawFrom(other.node, g.Name); !left || err != nil {
 		t.Errorf("one that was: %v, %v", left, err)
 	}

@@ -35,3 +35,6 @@ func (d *Driver) told(m *raftpb.Message) error {
 	}
 	return d.node.Step(&raftpb.Message{Type: raftpb.MsgHeartbeat.Enum(), From: m.From, To: &d.ID, Term: s.HardState.Term, Commit: m.Index})
 }
+
+// Message is what members send each other.
+type Message = raftpb.Message

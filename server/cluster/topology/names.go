@@ -1,14 +1,11 @@
-package cluster
+package topology
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,20 +23,20 @@ type Names struct {
 }
 
 // Announced are the names of the servers of a cluster, as far as they are known. They are not changed any more.
-type Announced struct{ of map[server]Names }
+type Announced struct{ of map[Server]Names }
 
 // Of returns the names of a member of a group.
 func (a *Announced) Of(group string, member uint64) Names {
 	if a == nil {
 		return Names{}
 	}
-	return a.of[server{group, member}]
+	return a.of[Server{group, member}]
 }
 
-// server is a member of one of the groups.
-type server struct {
-	group  string
-	member uint64
+// Server is a member of one of the groups.
+type Server struct {
+	Group  string
+	Member uint64
 }
 
 // announcement is what a server has announced last. Later ones have a higher count, after restarts too.
@@ -48,34 +45,35 @@ type announcement struct {
 	Names
 }
 
-// nameBook is the announcements that a server knows.
-type nameBook struct {
-	self   server
+// NameBook is the announcements that a server knows.
+type NameBook struct {
+	self   Server
 	starts uint64       // of this server
 	config func() Names // of this server, nil for none
 
 	mu     sync.Mutex
-	of     map[server]announcement // guarded by mu
+	of     map[Server]announcement // guarded by mu
 	untold bool                    // the own announcement is a new one; guarded by mu
 	asked  bool                    // others have been asked for theirs; guarded by mu
 	last   time.Duration           // when one was, by Now; guarded by mu
 	shown  atomic.Pointer[Announced]
 }
 
-func newNameBook(self *identity, config func() Names) *nameBook {
+// NewNameBook returns the book of a server, with the names of its configuration; nil for none.
+func NewNameBook(self *Identity, config func() Names) *NameBook {
 	if config == nil {
 		config = func() Names { return Names{} }
 	}
-	b := &nameBook{self: server{self.Name, self.Member}, starts: self.Starts, config: config, of: map[server]announcement{}, last: -exchangePeriod}
-	b.look()
+	b := &NameBook{self: Server{self.Name, self.Member}, starts: self.Starts, config: config, of: map[Server]announcement{}, last: -ExchangePeriod}
+	b.Look()
 	return b
 }
 
 // announcedAtOnce is how often a server can change its names before its count is that of its next start.
 const announcedAtOnce = 1 << 20
 
-// look announces the names of the configuration, if they have changed.
-func (b *nameBook) look() *Announced {
+// Look announces the names of the configuration, if they have changed.
+func (b *NameBook) Look() *Announced {
 	now, shown := b.config(), b.shown.Load()
 	if shown != nil && shown.of[b.self] == now {
 		return shown
@@ -89,14 +87,14 @@ func (b *nameBook) look() *Announced {
 }
 
 // announceLocked announces names after count other announcements of this server.
-func (b *nameBook) announceLocked(now Names, count uint64) {
+func (b *NameBook) announceLocked(now Names, count uint64) {
 	b.of[b.self] = announcement{max(count, b.starts*announcedAtOnce) + 1, now}
 	b.untold = b.untold || now != Names{} || count > 0
 	b.showLocked()
 }
 
-func (b *nameBook) showLocked() {
-	a := &Announced{of: map[server]Names{}}
+func (b *NameBook) showLocked() {
+	a := &Announced{of: map[Server]Names{}}
 	for s, announced := range b.of {
 		if announced.Names != (Names{}) {
 			a.of[s] = announced.Names
@@ -105,19 +103,19 @@ func (b *nameBook) showLocked() {
 	b.shown.Store(a)
 }
 
-// ripe reports whether any servers are to be told of the names now.
-func (b *nameBook) ripe(now time.Duration) bool {
+// Ripe reports whether any servers are to be told of the names now.
+func (b *NameBook) Ripe(now time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ripeLocked(now)
 }
 
-func (b *nameBook) ripeLocked(now time.Duration) bool {
-	return b.untold || now-b.last >= exchangePeriod && (!b.asked || len(b.shown.Load().of) > 0)
+func (b *NameBook) ripeLocked(now time.Duration) bool {
+	return b.untold || now-b.last >= ExchangePeriod && (!b.asked || len(b.shown.Load().of) > 0)
 }
 
-// due returns which of the servers are to be told of the names now: all, one by lot, or none.
-func (b *nameBook) due(now time.Duration, servers map[server]string) (told map[server]string) {
+// Due returns which of the servers are to be told of the names now: all, one by lot, or none.
+func (b *NameBook) Due(now time.Duration, servers map[Server]string) (told map[Server]string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(servers) == 0 || !b.ripeLocked(now) {
@@ -125,7 +123,7 @@ func (b *nameBook) due(now time.Duration, servers map[server]string) (told map[s
 	}
 	b.last = now
 	if !b.untold {
-		return oneOf(servers)
+		return OneOf(servers)
 	}
 	b.untold, b.asked = false, true
 	return servers
@@ -148,8 +146,8 @@ const (
 	zoneOf              = 1 << 63
 )
 
-// encode returns the announcements, that of this server first.
-func (b *nameBook) encode() []byte {
+// Encode returns the announcements, that of this server first.
+func (b *NameBook) Encode() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := b.appendLocked([]byte{announcementsFormat}, b.self)
@@ -161,36 +159,36 @@ func (b *nameBook) encode() []byte {
 	return out
 }
 
-func (b *nameBook) appendLocked(out []byte, s server) []byte {
+func (b *NameBook) appendLocked(out []byte, s Server) []byte {
 	a := b.of[s]
 	out = appendAnnouncement(out, s, a.count, a.Hostname, a.Nodename)
 	if a.Zone != "" {
-		out = appendAnnouncement(out, server{s.group, zoneOf + s.member}, a.count, a.Zone, "")
+		out = appendAnnouncement(out, Server{s.Group, zoneOf + s.Member}, a.count, a.Zone, "")
 	}
 	return out
 }
 
-func appendAnnouncement(out []byte, s server, count uint64, hostname, nodename string) []byte {
-	out = binary.AppendUvarint(binary.AppendUvarint(appendText(out, s.group), s.member), count)
-	return appendText(appendText(out, hostname), nodename)
+func appendAnnouncement(out []byte, s Server, count uint64, hostname, nodename string) []byte {
+	out = binary.AppendUvarint(binary.AppendUvarint(AppendText(out, s.Group), s.Member), count)
+	return AppendText(AppendText(out, hostname), nodename)
 }
 
 var errNames = errors.New("cluster: names of servers do not decode")
 
 // decodeAnnouncements reads what encode wrote.
-func decodeAnnouncements(b []byte) (map[server]announcement, error) {
+func decodeAnnouncements(b []byte) (map[Server]announcement, error) {
 	if len(b) == 0 || b[0] != announcementsFormat {
 		return nil, errNames
 	}
-	of := map[server]announcement{}
-	for d := (decoder{b: b[1:]}); len(d.b) > 0; {
-		s := server{group: d.text(maxGroupName), member: d.number()}
-		a := announcement{count: d.number(), Names: Names{Hostname: d.text(maxHostname), Nodename: d.text(maxNodename)}}
-		if d.err != nil || a.count > math.MaxInt64 {
+	of := map[Server]announcement{}
+	for d := (Decoder{Rest: b[1:]}); len(d.Rest) > 0; {
+		s := Server{Group: d.Text(MaxGroupName), Member: d.Number()}
+		a := announcement{count: d.Number(), Names: Names{Hostname: d.Text(maxHostname), Nodename: d.Text(maxNodename)}}
+		if d.Err != nil || a.count > math.MaxInt64 {
 			return nil, errNames
 		}
-		if s.member >= zoneOf {
-			s.member -= zoneOf
+		if s.Member >= zoneOf {
+			s.Member -= zoneOf
 			zone := a.Hostname
 			if a = of[s]; zone == "" || a.count == 0 {
 				return nil, errNames
@@ -208,8 +206,8 @@ func (a announcement) supersedes(before announcement) bool {
 	return a.count > before.count || a.count == before.count && before.Zone == "" && a.Zone != ""
 }
 
-// take takes announcements of servers that are there, and forgets those of others.
-func (b *nameBook) take(text []byte, there map[server]string) error {
+// Take takes announcements of servers that are there, and forgets those of others.
+func (b *NameBook) Take(text []byte, there map[Server]string) error {
 	news, err := decodeAnnouncements(text)
 	if err != nil {
 		return err
@@ -228,77 +226,23 @@ func (b *nameBook) take(text []byte, there map[server]string) error {
 			b.of[s] = a
 		}
 	}
-	maps.DeleteFunc(b.of, func(s server, _ announcement) bool { return s != b.self && there[s] == "" })
+	maps.DeleteFunc(b.of, func(s Server, _ announcement) bool { return s != b.self && there[s] == "" })
 	if !maps.Equal(before, b.of) {
 		b.showLocked()
 	}
 	return nil
 }
 
-// Announced returns the names of the servers of the cluster, nil outside one.
-func (n *Node) Announced() *Announced {
-	if n.runner.Load() == nil || n.others == nil {
-		return nil
-	}
-	return n.others.names.look()
-}
-
-// members returns the addresses of clients of the other members of the own group.
-func (o *others) members() map[server]string {
-	all := map[server]string{}
-	for id, address := range o.n.addresses() {
-		if id != o.n.self.Member && address != "" {
-			all[server{o.name, id}] = address
-		}
-	}
-	return all
-}
-
-// servers returns the addresses of clients of all other servers of the cluster.
-func (o *others) servers() map[server]string {
-	all := o.members()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for name, g := range o.table {
-		for _, m := range g.Members {
-			if m.Address != "" {
-				all[server{name, m.ID}] = m.Address
-			}
-		}
-	}
-	return all
-}
-
-// oneOf returns one of some servers, by lot; none if there is none.
-func oneOf(servers map[server]string) map[server]string {
+// OneOf returns one of some servers, by lot; none if there is none.
+func OneOf(servers map[Server]string) map[Server]string {
 	skip := rand.IntN(max(1, len(servers)))
 	for s, address := range servers {
 		if skip--; skip < 0 {
-			return map[server]string{s: address}
+			return map[Server]string{s: address}
 		}
 	}
 	return nil
 }
 
-// announce exchanges names with those servers that are due.
-func (o *others) announce() {
-	o.names.look()
-	now := o.n.monotonic()
-	if !o.names.ripe(now) {
-		return
-	}
-	due := o.names.due(now, o.servers())
-	request := slices.Concat([]byte{namesRequest}, o.names.encode())
-	for s, address := range due {
-		o.contact(address, func(ctx context.Context) error {
-			reply, err := o.askServer(ctx, address, meshID(s.group, s.member), request)
-			if err == nil {
-				err = o.names.take(reply, o.servers())
-			}
-			if err != nil {
-				return fmt.Errorf("names of servers: %w", err)
-			}
-			return nil
-		})
-	}
-}
+// ExchangePeriod is how often a server exchanges what it knows with one other server by lot.
+const ExchangePeriod = time.Second

@@ -1,4 +1,4 @@
-package cluster
+package topology
 
 import (
 	"bytes"
@@ -6,9 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -43,7 +40,7 @@ func TestNewsOfAGroupMayComeInAnyOrder(t *testing.T) {
 		all := []*Group{news(r), news(r), news(r), news(r)}
 		var want *Group
 		for _, g := range all {
-			want = joined(want, g)
+			want = Joined(want, g)
 		}
 		for _, g := range all {
 			if want.Index < g.Index || want.Term < g.Term || len(want.Members) != int(want.Index) {
@@ -54,13 +51,13 @@ func TestNewsOfAGroupMayComeInAnyOrder(t *testing.T) {
 		for range 3 {
 			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			for _, g := range all {
-				got = joined(got, g)
+				got = Joined(got, g)
 			}
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v, in another order %+v", want, got)
 		}
-		if again := joined(got, all[0]); again != got {
+		if again := Joined(got, all[0]); again != got {
 			t.Fatal("what is known already counts as news")
 		}
 	}
@@ -70,7 +67,7 @@ func TestNewsOfAGroupMayComeInAnyOrder(t *testing.T) {
 func TestGroupFoundedAnewIsBelieved(t *testing.T) {
 	old := &Group{Name: "a", Index: 90, Term: 40, Leader: 3, Claim: Claim{Slots: slotSet(t, "1"), Since: 100}}
 	now := &Group{Name: "a", Index: 3, Term: 2, Leader: 1, Claim: Claim{Slots: slotSet(t, "2"), Since: 200}}
-	if joined(old, now) != now || joined(now, old) != now {
+	if Joined(old, now) != now || Joined(now, old) != now {
 		t.Error("the former group is believed")
 	}
 }
@@ -89,11 +86,11 @@ func TestGroupIsDissolvedByLaterNews(t *testing.T) {
 		{Group{Index: 9, Claim: Claim{Since: 4}}, false},
 		{Group{Index: 9, Claim: Claim{Since: 5}, Members: members[:1]}, false},
 	} {
-		if got := own.dissolvedBy(&x.by); got != x.want {
+		if got := own.DissolvedBy(&x.by); got != x.want {
 			t.Errorf("by entry %d with %d members, claimed at %d: %v", x.by.Index, len(x.by.Members), x.by.Claim.Since, got)
 		}
 	}
-	if new(Group).dissolvedBy(&Group{Index: 1}) {
+	if new(Group).DissolvedBy(&Group{Index: 1}) {
 		t.Error("a group of which nothing is known yet is dissolved")
 	}
 }
@@ -103,11 +100,11 @@ func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
 	group := func(name string, since uint64, of string) *Group {
 		return &Group{Name: name, Claim: Claim{Slots: slotSet(t, of), Since: since}}
 	}
-	all := table{}
+	all := Table{}
 	for _, g := range []*Group{group("late", 30, "0-100"), group("early", 10, "50-60"), group("b", 20, "60-70"), group("a", 20, "65-70 200"), group("none", 0, "")} {
 		all[g.Name] = g
 	}
-	of, _, taken := all.divide()
+	of, _, taken := all.Divide()
 	for name, want := range map[string]string{"early": "50-60", "a": "65-70 200", "b": "61-64", "late": "0-49 71-100", "none": ""} {
 		if got := of[name].String(); got != want {
 			t.Errorf("group %s has %q, want %q", name, got, want)
@@ -118,8 +115,8 @@ func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
 	}
 }
 
-func fullTable(t testing.TB) table {
-	return table{
+func fullTable(t testing.TB) Table {
+	return Table{
 		"": {Index: 5, Claim: Claim{Slots: slotSet(t, "0-5 9"), Since: 1 << 40}, Term: 7, Leader: 2,
 			Members: []GroupMember{{1, "10.0.0.1:7001", false}, {2, "[::1]:7002", false}, {9, "", true}}},
 		"other": {Name: "other", Claim: Claim{Slots: new(slots.Set)}},
@@ -127,29 +124,29 @@ func fullTable(t testing.TB) table {
 }
 
 func TestTableIsReadAsItWasWritten(t *testing.T) {
-	for _, want := range []table{{}, fullTable(t)} {
-		b := want.encode()
-		got, err := decodeTable(b)
+	for _, want := range []Table{{}, fullTable(t)} {
+		b := want.Encode()
+		got, err := DecodeTable(b)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, %v, want %v", got, err, want)
 		}
 		for n := 1; n < len(b); n++ {
-			if got, err := decodeTable(b[:n]); err == nil {
+			if got, err := DecodeTable(b[:n]); err == nil {
 				t.Errorf("%d of %d bytes: %v", n, len(b), got)
 			}
 		}
-		if _, err := decodeTable(append(b, 0)); err == nil {
+		if _, err := DecodeTable(append(b, 0)); err == nil {
 			t.Error("a byte more is read")
 		}
 	}
-	for what, change := range map[string]func(table){
-		"a long name":             func(t table) { t[strings.Repeat("x", 65)] = &Group{Name: strings.Repeat("x", 65)} },
-		"an address that is none": func(t table) { t[""].Members[0].Address = "nowhere" },
-		"a member twice":          func(t table) { t[""].Members[1].ID = 1 },
-		"a member without id":     func(t table) { t[""].Members[0].ID = 0 },
-		"too many burials":        func(t table) { t[""].Claim.Buried = someBurials(maxBuried + 1) },
-		"too many members":        func(t table) { t[""].Members = make([]GroupMember, 15) },
-		"too many groups": func(t table) {
+	for what, change := range map[string]func(Table){
+		"a long name":             func(t Table) { t[strings.Repeat("x", 65)] = &Group{Name: strings.Repeat("x", 65)} },
+		"an address that is none": func(t Table) { t[""].Members[0].Address = "nowhere" },
+		"a member twice":          func(t Table) { t[""].Members[1].ID = 1 },
+		"a member without id":     func(t Table) { t[""].Members[0].ID = 0 },
+		"too many burials":        func(t Table) { t[""].Claim.Buried = someBurials(MaxBuried + 1) },
+		"too many members":        func(t Table) { t[""].Members = make([]GroupMember, 15) },
+		"too many groups": func(t Table) {
 			for i := range 300 {
 				t[strings.Repeat("x", i%60)+string(rune('a'+i/60))] = &Group{}
 			}
@@ -157,7 +154,7 @@ func TestTableIsReadAsItWasWritten(t *testing.T) {
 	} {
 		bad := fullTable(t)
 		change(bad)
-		if got, err := decodeTable(bad.encode()); err == nil {
+		if got, err := DecodeTable(bad.Encode()); err == nil {
 			t.Errorf("%s: %v", what, got)
 		}
 	}
@@ -165,57 +162,21 @@ func TestTableIsReadAsItWasWritten(t *testing.T) {
 
 // Whatever comes as a table is refused, or read as one that is written again alike.
 func FuzzTableIsReadOrRefused(f *testing.F) {
-	f.Add(fullTable(f).encode())
-	f.Add(table{}.encode())
+	f.Add(fullTable(f).Encode())
+	f.Add(Table{}.Encode())
 	buried := fullTable(f)
 	buried["other"].Claim.Buried, buried[""].Claim.Risen = someBurials(2), 7
-	f.Add(buried.encode())
+	f.Add(buried.Encode())
 	f.Add([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := decodeTable(b)
+		got, err := DecodeTable(b)
 		if err != nil {
 			return
 		}
-		got.divide()
-		again, err := decodeTable(got.encode())
-		if err != nil || !bytes.Equal(again.encode(), got.encode()) {
+		got.Divide()
+		again, err := DecodeTable(got.Encode())
+		if err != nil || !bytes.Equal(again.Encode(), got.Encode()) {
 			t.Errorf("%v and %v, %v", got, again, err)
 		}
 	})
-}
-
-// The claim of a group is kept with its members, and changes of members keep it.
-func TestClaimIsKeptWithTheMembers(t *testing.T) {
-	m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}}
-	none := m.encode()
-	c := Claim{Slots: slotSet(t, "0-9 16383"), Since: 99}
-	claims := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeUpdateNode, raft.None)}, Context: c.entry()}
-	conf, err := change(m.Conf, claims)
-	if err != nil || !reflect.DeepEqual(conf.GetVoters(), []uint64{4}) {
-		t.Fatalf("raft makes %v of a claim, %v", conf, err)
-	}
-	next := m.after(8, claims, m.Conf)
-	if !next.Slots.Equal(c.Slots) || next.Since != 99 || next.Addresses[4] != "a:1" || len(next.Addresses) != 1 {
-		t.Fatalf("%+v", next)
-	}
-	got, err := decodeMembers(8, next.encode())
-	if err != nil || !got.Slots.Equal(c.Slots) || got.Since != 99 || got.Base != 0 {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	if later := got.after(9, addition(5), &raftpb.ConfState{Voters: []uint64{4, 5}}); !later.Slots.Equal(c.Slots) {
-		t.Errorf("after a change of members: %+v", later)
-	}
-	broken := &raftpb.ConfChangeV2{Changes: claims.GetChanges(), Context: []byte("no claim")}
-	if later := got.after(9, broken, m.Conf); !later.Slots.Equal(c.Slots) {
-		t.Errorf("after what is no claim: %+v", later)
-	}
-	b := next.encode()
-	for n := len(none); n < len(b); n++ {
-		if _, err := decodeMembers(8, b[:n]); err == nil {
-			t.Errorf("%d of %d bytes are read", n, len(b))
-		}
-	}
-	if got, err := decodeMembers(7, none); err != nil || got.Claimed() {
-		t.Errorf("a group that has claimed nothing: %+v, %v", got, err)
-	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package topology
 
 import (
 	"cmp"
@@ -28,10 +28,10 @@ type GroupMember struct {
 	Learner bool
 }
 
-// joined returns what follows from two pieces of news about a group. The order in which news come, and
+// Joined returns what follows from two pieces of news about a group. The order in which news come, and
 // how often, does not matter: the index and the term count what changes, and neither goes back in
 // the life of a group. A group that was founded anew under its name has claimed slots later.
-func joined(a, b *Group) *Group {
+func Joined(a, b *Group) *Group {
 	switch {
 	case a == nil || a.Claim.Since < b.Claim.Since:
 		return b
@@ -45,19 +45,19 @@ func joined(a, b *Group) *Group {
 	if b.Term > a.Term || b.Term == a.Term && a.Leader == 0 {
 		j.Term, j.Leader = b.Term, b.Leader
 	}
-	if j.same(a) {
+	if j.Same(a) {
 		return a
 	}
 	return &j
 }
 
-// same reports that two pieces of news about a group say the same.
-func (g *Group) same(o *Group) bool {
+// Same reports that two pieces of news about a group say the same.
+func (g *Group) Same(o *Group) bool {
 	return g != nil && o != nil && g.Index == o.Index && g.Term == o.Term && g.Leader == o.Leader && g.Claim.Since == o.Claim.Since
 }
 
-// leaderAddress is where clients reach the leader, "" if that is not known.
-func (g *Group) leaderAddress() string {
+// LeaderAddress is where clients reach the leader, "" if that is not known.
+func (g *Group) LeaderAddress() string {
 	for _, m := range g.Members {
 		if m.ID == g.Leader {
 			return m.Address
@@ -66,27 +66,27 @@ func (g *Group) leaderAddress() string {
 	return ""
 }
 
-// dissolvedBy reports whether news of a group tell that nobody is a member of it any more.
-func (g *Group) dissolvedBy(by *Group) bool {
-	return len(by.Members) == 0 && len(g.Members) > 0 && len(joined(g, by).Members) == 0
+// DissolvedBy reports whether news of a group tell that nobody is a member of it any more.
+func (g *Group) DissolvedBy(by *Group) bool {
+	return len(by.Members) == 0 && len(g.Members) > 0 && len(Joined(g, by).Members) == 0
 }
 
-// outdone reports whether news of a group tells of an entry or a leadership that the group itself, as it is, has not
+// Outdone reports whether news of a group tells of an entry or a leadership that the group itself, as it is, has not
 // come to.
-func (g *Group) outdone(by *Group) bool {
+func (g *Group) Outdone(by *Group) bool {
 	return by.Claim.Since == g.Claim.Since && (by.Index > g.Index || by.Term > g.Term && by.Leader != 0)
 }
 
 // Bounds of a table: one that exceeds them is refused.
 const (
-	maxGroups       = 256
-	maxGroupMembers = 2 * maxMembers
-	maxGroupName    = 64
+	MaxGroups       = 256
+	maxGroupMembers = 2 * MaxMembers
+	MaxGroupName    = 64
 	maxGroupAddress = 255
 )
 
-// table is the groups of a cluster by their names.
-type table map[string]*Group
+// Table is the groups of a cluster by their names.
+type Table map[string]*Group
 
 // tableFormat is the first byte of a table between servers and on disk. All numbers are uvarints,
 // and a text has its length in front:
@@ -103,13 +103,15 @@ const (
 	tableWithBurials = 3
 )
 
-var errTable = fmt.Errorf("a table of groups does not decode: %w", errMembers)
+// ErrTable is returned for bytes that are no table.
+var ErrTable = fmt.Errorf("a table of groups does not decode: %w", ErrDecode)
 
-func (t table) encode() []byte {
+// Encode returns the table as it is on disk and between servers.
+func (t Table) Encode() []byte {
 	format := byte(tableFormat)
 	for _, g := range t {
 		switch {
-		case g.Claim.buries():
+		case g.Claim.Buries():
 			format = tableWithBurials
 		case len(g.Claim.Given) > 0:
 			format = max(format, tableWithMoves)
@@ -118,7 +120,7 @@ func (t table) encode() []byte {
 	b := binary.AppendUvarint([]byte{format}, uint64(len(t)))
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		g := t[name]
-		b = g.Claim.append(binary.AppendUvarint(appendText(b, name), g.Index))
+		b = g.Claim.append(binary.AppendUvarint(AppendText(b, name), g.Index))
 		if format >= tableWithMoves {
 			b = appendMoves(b, g.Claim.Given)
 		}
@@ -132,68 +134,59 @@ func (t table) encode() []byte {
 			if m.Learner {
 				learner = 1
 			}
-			b = appendText(append(binary.AppendUvarint(b, m.ID), learner), m.Address)
+			b = AppendText(append(binary.AppendUvarint(b, m.ID), learner), m.Address)
 		}
 	}
 	return b
 }
 
-// decodeTable reads what encode wrote; nothing is an empty table.
-func decodeTable(b []byte) (table, error) {
-	t := table{}
+// DecodeTable reads what encode wrote; nothing is an empty table.
+func DecodeTable(b []byte) (Table, error) {
+	t := Table{}
 	if len(b) == 0 {
 		return t, nil
 	}
 	if b[0] < tableFormat || b[0] > tableWithBurials {
-		return nil, fmt.Errorf("a table of groups in format %d: %w", b[0], errMembers)
+		return nil, fmt.Errorf("a table of groups in format %d: %w", b[0], ErrDecode)
 	}
-	d := decoder{b: b[1:]}
-	n := d.number()
-	if n > maxGroups {
-		return nil, errTable
+	d := Decoder{Rest: b[1:]}
+	n := d.Number()
+	if n > MaxGroups {
+		return nil, ErrTable
 	}
-	for ; n > 0 && d.err == nil; n-- {
+	for ; n > 0 && d.Err == nil; n-- {
 		g := d.group(b[0])
-		if d.err != nil || t[g.Name] != nil {
-			return nil, errTable
+		if d.Err != nil || t[g.Name] != nil {
+			return nil, ErrTable
 		}
 		t[g.Name] = g
 	}
-	if d.err != nil || len(d.b) > 0 {
-		return nil, errTable
+	if d.Err != nil || len(d.Rest) > 0 {
+		return nil, ErrTable
 	}
 	return t, nil
 }
 
-func (d *decoder) text(most uint64) string {
-	n := d.number()
-	if n > most {
-		d.b, d.err = nil, errTable
-		return ""
-	}
-	return string(d.bytes(n))
-}
-
-func (d *decoder) group(format byte) *Group {
-	g := &Group{Name: d.text(maxGroupName), Index: d.number(), Claim: d.claim()}
+func (d *Decoder) group(format byte) *Group {
+	g := &Group{Name: d.Text(MaxGroupName), Index: d.Number(), Claim: d.Claim()}
 	if format >= tableWithMoves {
-		g.Claim.Given = d.moves()
+		g.Claim.Given = d.Moves()
 	}
 	if format == tableWithBurials {
-		d.burials(&g.Claim)
+		d.Burials(&g.Claim)
 	}
-	g.Term, g.Leader = d.number(), d.number()
-	n := d.number()
+	g.Term, g.Leader = d.Number(), d.Number()
+	n := d.Number()
 	if n > maxGroupMembers {
-		d.err = errTable
+		d.Err = ErrTable
 	}
-	for ; n > 0 && d.err == nil; n-- {
-		m := GroupMember{ID: d.number(), Learner: d.number() == 1, Address: d.text(maxGroupAddress)}
+	for ; n > 0 && d.Err == nil; n-- {
+		m := GroupMember{ID: d.Number(), Learner: d.Number() == 1, Address: d.Text(maxGroupAddress)}
 		if last := len(g.Members) - 1; m.ID == 0 || last >= 0 && g.Members[last].ID >= m.ID {
-			d.err = errTable
+			d.Err = ErrTable
 		}
-		if _, err := busOf(m.Address); err != nil && m.Address != "" {
-			d.err = errTable
+		if _, err := BusOf(m.Address); err != nil && m.Address != "" {
+			d.Err = ErrTable
 		}
 		g.Members = append(g.Members, m)
 	}
@@ -206,13 +199,13 @@ func senior(a, b *Group) int {
 	return cmp.Or(cmp.Compare(a.Claim.Since, b.Claim.Since), cmp.Compare(a.Name, b.Name))
 }
 
-// divide says which slots each group has: every slot that is claimed is that of the most senior group
+// Divide says which slots each group has: every slot that is claimed is that of the most senior group
 // which claims it. One that nobody claims, and that a group has given to another one, is about to be that one's:
 // it is among those that come to it. What groups that lie buried say does not count, and slots that were given to them come back.
 // The same tables are divided alike everywhere.
-func (t table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
+func (t Table) Divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	of, come, taken = map[string]*slots.Set{}, map[string]*slots.Set{}, new(slots.Set)
-	lie := t.lying()
+	lie := t.Lying()
 	all := slices.SortedFunc(maps.Values(t), senior)
 	all = slices.DeleteFunc(all, func(g *Group) bool { return lie[g.Name] > 0 })
 	for _, g := range all {
@@ -232,4 +225,22 @@ func (t table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 		}
 	}
 	return of, come, taken
+}
+
+// HasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: that it
+// lies is noted in the claims of the others.
+func (t Table) HasRoom() bool {
+	if len(t) < MaxGroups-1 {
+		return true
+	}
+	lie := t.Lying()
+	for name, g := range t {
+		if len(t) < MaxGroups-1 {
+			break
+		}
+		if len(g.Members) == 0 || lie[name] > 0 {
+			delete(t, name)
+		}
+	}
+	return len(t) < MaxGroups-1
 }

@@ -1,4 +1,4 @@
-package cluster
+package topology
 
 import (
 	"crypto/sha256"
@@ -9,12 +9,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
-
-	"go.etcd.io/raft/v3/raftpb"
 )
-
-// Message is what members send each other.
-type Message = raftpb.Message
 
 // Member is a machine of a group in the configuration.
 type Member struct {
@@ -26,15 +21,16 @@ type Member struct {
 // An address of a server is "host:port", where clients connect. Other servers connect to a port, that of the bus, which is busOffset
 // higher, as in Redis Cluster, or the one that the address names: "host:port@bus".
 
+// Ports of servers.
 const (
-	busOffset = 10000
-	maxPort   = 65535
+	BusOffset = 10000
+	MaxPort   = 65535
 )
 
 // JoinAddress returns the address of a server with ports for clients and for other servers.
 func JoinAddress(host string, port, bus int) string {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
-	if bus != port+busOffset {
+	if bus != port+BusOffset {
 		address += "@" + strconv.Itoa(bus)
 	}
 	return address
@@ -51,14 +47,14 @@ func SplitAddress(address string) (host string, port, bus int, err error) {
 	if err != nil || n == 0 {
 		return "", 0, 0, fmt.Errorf("%q has no port", address)
 	}
-	if port, bus = int(n), int(n)+busOffset; named {
+	if port, bus = int(n), int(n)+BusOffset; named {
 		if n, err = strconv.ParseUint(own, 10, 16); err != nil || n == 0 || int(n) == port {
 			return "", 0, 0, fmt.Errorf("%q: the port for other servers, behind @, is none", address)
 		}
 		bus = int(n)
 	}
-	if bus > maxPort {
-		return "", 0, 0, fmt.Errorf("%q: the port is not between 1 and %d, and no port for other servers is named (host:port@bus)", address, maxPort-busOffset)
+	if bus > MaxPort {
+		return "", 0, 0, fmt.Errorf("%q: the port is not between 1 and %d, and no port for other servers is named (host:port@bus)", address, MaxPort-BusOffset)
 	}
 	return host, port, bus, nil
 }
@@ -66,37 +62,37 @@ func SplitAddress(address string) (host string, port, bus int, err error) {
 // Address is where clients connect to the member.
 func (m Member) Address() string { return JoinAddress(m.Host, m.Port, m.Bus) }
 
-// busOf returns where the mesh looks for the server with an address: the host and the port for others, or the address as it is if this
+// BusOf returns where the mesh looks for the server with an address: the host and the port for others, or the address as it is if this
 // port does not follow from the other one.
-func busOf(address string) (string, error) {
+func BusOf(address string) (string, error) {
 	host, port, bus, err := SplitAddress(address)
 	if err != nil {
 		return "", err
 	}
-	if bus != port+busOffset {
+	if bus != port+BusOffset {
 		return JoinAddress(host, port, bus), nil
 	}
 	return net.JoinHostPort(host, strconv.Itoa(bus)), nil
 }
 
-// clientsOf is the reverse of busOf, "" for what it does not return.
-func clientsOf(bus string) string {
+// ClientsOf is the reverse of BusOf, "" for what it does not return.
+func ClientsOf(bus string) string {
 	if strings.Contains(bus, "@") {
-		if again, err := busOf(bus); err != nil || again != bus {
+		if again, err := BusOf(bus); err != nil || again != bus {
 			return ""
 		}
 		return bus
 	}
 	host, text, err := net.SplitHostPort(bus)
 	n, bad := strconv.ParseUint(text, 10, 16)
-	if err != nil || bad != nil || host == "" || n <= busOffset {
+	if err != nil || bad != nil || host == "" || n <= BusOffset {
 		return ""
 	}
-	return net.JoinHostPort(host, strconv.Itoa(int(n)-busOffset))
+	return net.JoinHostPort(host, strconv.Itoa(int(n)-BusOffset))
 }
 
-// dialled returns the host and port at which a server listens for others, of what busOf returned.
-func dialled(bus string) string {
+// Dialled returns the host and port at which a server listens for others, of what BusOf returned.
+func Dialled(bus string) string {
 	if !strings.Contains(bus, "@") {
 		return bus
 	}
@@ -107,8 +103,8 @@ func dialled(bus string) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// maxMembers is how many voters a group may have. Each of them gets every change.
-const maxMembers = 7
+// MaxMembers is how many voters a group may have. Each of them gets every change.
+const MaxMembers = 7
 
 // ParseMembers reads a list such as "1=10.0.0.1:6379 2=10.0.0.2:6379 3=[::1]:6379".
 func ParseMembers(text string) ([]Member, error) {
@@ -131,8 +127,8 @@ func ParseMembers(text string) ([]Member, error) {
 	switch n := len(members); {
 	case n == 0:
 		return nil, errors.New("there are no members")
-	case n > maxMembers:
-		return nil, fmt.Errorf("there are %d members, of %d at most", n, maxMembers)
+	case n > MaxMembers:
+		return nil, fmt.Errorf("there are %d members, of %d at most", n, MaxMembers)
 	case n%2 == 0:
 		return nil, fmt.Errorf("there are %d members: with one less as many may fail", n)
 	}
@@ -167,11 +163,11 @@ func Hashes(secret string) (hashes [16]byte, err error) {
 	return [16]byte(derive(secret, "hashes")[:16]), nil
 }
 
-// groupID says which group connections between its members are of, and clusterID which cluster those
-// between groups.
-func groupID(secret, name string) [16]byte { return [16]byte(derive(secret, of("group", name))[:16]) }
+// GroupID says which group connections between its members are of.
+func GroupID(secret, name string) [16]byte { return [16]byte(derive(secret, of("group", name))[:16]) }
 
-func clusterID(secret string) [16]byte { return [16]byte(derive(secret, "cluster")[:16]) }
+// ClusterID says which cluster connections between groups are of.
+func ClusterID(secret string) [16]byte { return [16]byte(derive(secret, "cluster")[:16]) }
 
 // of adds the name of a group to what an ID is of. A group alone needs none.
 func of(what, name string) string {
@@ -192,8 +188,8 @@ func MemberPublicID(secret, name string, id uint64) string {
 
 func publicID(secret, of string) string { return hex.EncodeToString(derive(secret, "public "+of)[:20]) }
 
-// meshID is the number of a member of a group among the members of all groups.
-func meshID(name string, id uint64) uint64 {
+// MeshID is the number of a member of a group among the members of all groups.
+func MeshID(name string, id uint64) uint64 {
 	sum := sha256.Sum256([]byte(of("member "+strconv.FormatUint(id, 10), name)))
 	return binary.LittleEndian.Uint64(sum[:]) | 1 // which is not 0
 }
@@ -202,4 +198,16 @@ func meshID(name string, id uint64) uint64 {
 func derive(secret, purpose string) []byte {
 	sum := sha256.Sum256([]byte("vigil " + purpose + " " + secret))
 	return sum[:]
+}
+
+// ParseContacts reads a list of addresses of members, with blanks between them.
+func ParseContacts(text string) (contacts []string, err error) {
+	for _, word := range strings.Fields(text) {
+		host, port, bus, err := SplitAddress(word)
+		if err != nil {
+			return nil, err
+		}
+		contacts = append(contacts, JoinAddress(host, port, bus))
+	}
+	return contacts, nil
 }

@@ -1,6 +1,7 @@
-package cluster
+package topology
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,7 @@ func TestMembersOfTheConfiguration(t *testing.T) {
 	want := []struct{ address, bus string }{{"10.0.0.1:6379", "10.0.0.1:16379"}, {"db.example:7000", "db.example:17000"}, {"[::1]:55535", "[::1]:65535"},
 		{"h:60000@30001", "h:30001"}, {"[::1]:7@17000", "[::1]:17000"}}
 	for i, m := range members {
-		if bus, err := busOf(m.Address()); err != nil || m.ID != uint64(i+1) || m.Address() != want[i].address || dialled(bus) != want[i].bus {
+		if bus, err := BusOf(m.Address()); err != nil || m.ID != uint64(i+1) || m.Address() != want[i].address || Dialled(bus) != want[i].bus {
 			t.Errorf("member %d: %+v", i, m)
 		}
 	}
@@ -66,7 +67,7 @@ func TestSecretsOfAGroup(t *testing.T) {
 			t.Errorf("%q: %v", secret, err)
 		}
 		seen["hashes "+string(hashes[:])] = ""
-		ids := [][16]byte{hashes, clusterID(secret), groupID(secret, ""), groupID(secret, "a"), groupID(secret, "b")}
+		ids := [][16]byte{hashes, ClusterID(secret), GroupID(secret, ""), GroupID(secret, "a"), GroupID(secret, "b")}
 		for _, id := range ids {
 			seen[string(id[:])] = ""
 		}
@@ -83,5 +84,27 @@ func TestSecretsOfAGroup(t *testing.T) {
 	}
 	if _, err := Hashes("0123456789abcde"); err == nil {
 		t.Error("a short secret is taken")
+	}
+}
+
+func TestAddressesOfMembersAreChecked(t *testing.T) {
+	for address, want := range map[string]string{"10.0.0.1:7001": "10.0.0.1:17001", "[::1]:1": "[::1]:10001", "name:55535": "name:65535",
+		"name:60000@1": "name:60000@1", "[::1]:7@8": "[::1]:7@8", "name:7@7": "", "name:7@x": "", "name:7@0": "", "name@8": "",
+		"name:55536": "", "name": "", ":7001": "", "name:0": "", "name:x": "", "": ""} {
+		got, err := BusOf(address)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("busOf(%q): %q, %v, want %q", address, got, err, want)
+		}
+		if want != "" && ClientsOf(want) != address {
+			t.Errorf("clientsOf(%q): %q", want, ClientsOf(want))
+		}
+	}
+	for _, bad := range []string{"name:9999", "name:7@10007", "name:7@7", "name", ":17001", ""} {
+		if got := ClientsOf(bad); got != "" {
+			t.Errorf("clientsOf(%q): %q", bad, got)
+		}
+	}
+	if got, err := ParseContacts(" a:1  b:2@10002 c:3@4 "); err != nil || !reflect.DeepEqual(got, []string{"a:1", "b:2", "c:3@4"}) {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package topology
 
 import (
 	"encoding/binary"
@@ -10,10 +10,10 @@ import (
 	"github.com/vigildb/vigil/persistence/snapshot"
 )
 
-// identity is which member of which group a directory belongs to. It is written before the
+// Identity is which member of which group a directory belongs to. It is written before the
 // member does anything under it, so two directories that were swapped, and one of another
 // group, are noticed at the start.
-type identity struct {
+type Identity struct {
 	Group    [16]byte // see groupID
 	Name     string   // of the group
 	Member   uint64
@@ -48,7 +48,8 @@ const (
 
 var errIdentity = fmt.Errorf("the identity of the member does not decode: %w", grouplog.ErrCorrupt)
 
-func (i *identity) encode() []byte {
+// Encode returns the identity as it is on disk.
+func (i *Identity) Encode() []byte {
 	format, restored := byte(identityFormat), []byte(nil)
 	if i.Restored != nil {
 		if text, err := json.Marshal(i.Restored); err == nil { // it was decoded from such a text
@@ -62,22 +63,18 @@ func (i *identity) encode() []byte {
 		left = 1
 	}
 	b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, i.Member), i.Starts), i.Replaces)
-	b = appendText(append(b, left), i.Address)
+	b = AppendText(append(b, left), i.Address)
 	b = binary.AppendUvarint(b, uint64(len(i.Known)))
 	for _, id := range sortedIDs(i.Known) {
-		b = appendText(binary.AppendUvarint(b, id), i.Known[id])
+		b = AppendText(binary.AppendUvarint(b, id), i.Known[id])
 	}
 	if i.Bound != "" {
 		if b[0] = identityBound; len(restored) == 0 {
 			restored = []byte{0}
 		}
-		restored = appendText(restored, i.Bound)
+		restored = AppendText(restored, i.Bound)
 	}
-	return append(appendText(appendText(b, i.Name), string(i.Others)), restored...)
-}
-
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	return append(AppendText(AppendText(b, i.Name), string(i.Others)), restored...)
 }
 
 func sortedIDs[V any](of map[uint64]V) (ids []uint64) {
@@ -88,12 +85,12 @@ func sortedIDs[V any](of map[uint64]V) (ids []uint64) {
 	return ids
 }
 
-// decodeIdentity reads what encode wrote; nothing is a directory that belongs to no member yet.
-func decodeIdentity(b []byte) (*identity, error) {
+// DecodeIdentity reads what encode wrote; nothing is a directory that belongs to no member yet.
+func DecodeIdentity(b []byte) (*Identity, error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
-	i := &identity{Known: map[uint64]string{}}
+	i := &Identity{Known: map[uint64]string{}}
 	if len(b) < 1+len(i.Group) {
 		return nil, errIdentity
 	}
@@ -101,44 +98,44 @@ func decodeIdentity(b []byte) (*identity, error) {
 		return nil, fmt.Errorf("identity of the member in format %d: %w", b[0], grouplog.ErrCorrupt)
 	}
 	copy(i.Group[:], b[1:])
-	d := decoder{b: b[1+len(i.Group):]}
-	i.Member, i.Starts, i.Replaces = d.number(), d.number(), d.number()
-	i.Left = d.number() == 1
-	i.Address = string(d.bytes(d.number()))
-	for n := d.number(); n > 0 && d.err == nil; n-- {
-		id := d.number()
-		i.Known[id] = string(d.bytes(d.number()))
+	d := Decoder{Rest: b[1+len(i.Group):]}
+	i.Member, i.Starts, i.Replaces = d.Number(), d.Number(), d.Number()
+	i.Left = d.Number() == 1
+	i.Address = string(d.Bytes(d.Number()))
+	for n := d.Number(); n > 0 && d.Err == nil; n-- {
+		id := d.Number()
+		i.Known[id] = string(d.Bytes(d.Number()))
 	}
 	if b[0] >= identityFormat {
-		i.Name = d.text(maxGroupName)
-		i.Others = append(i.Others, d.bytes(d.number())...)
+		i.Name = d.Text(MaxGroupName)
+		i.Others = append(i.Others, d.Bytes(d.Number())...)
 	}
 	if b[0] >= identityRestored {
-		if text := d.bytes(d.number()); len(text) > 0 || b[0] == identityRestored {
+		if text := d.Bytes(d.Number()); len(text) > 0 || b[0] == identityRestored {
 			i.Restored = new(snapshot.Origin)
-			if d.err == nil && (json.Unmarshal(text, i.Restored) != nil || i.Restored.Part() == nil) {
+			if d.Err == nil && (json.Unmarshal(text, i.Restored) != nil || i.Restored.Part() == nil) {
 				return nil, errIdentity
 			}
 		}
 	}
 	if b[0] == identityBound {
-		if i.Bound = d.text(maxGroupName); i.Bound == "" {
+		if i.Bound = d.Text(MaxGroupName); i.Bound == "" {
 			return nil, errIdentity
 		}
 	}
-	if d.err != nil || len(d.b) > 0 || i.Member == 0 {
+	if d.Err != nil || len(d.Rest) > 0 || i.Member == 0 {
 		return nil, errIdentity
 	}
 	return i, nil
 }
 
-// belongs returns an error unless the directory is that of a member of a group with the secret, and of the
+// Belongs returns an error unless the directory is that of a member of a group with the secret, and of the
 // group and the member that were asked for, if any were.
-func (i *identity) belongs(secret, name string, member uint64) error {
+func (i *Identity) Belongs(secret, name string, member uint64) error {
 	switch {
 	case name != "" && name != i.Name:
 		return fmt.Errorf("cluster: the directory belongs to member %d of the group %q, and cluster-group is %q", i.Member, i.Name, name)
-	case i.Group != groupID(secret, i.Name):
+	case i.Group != GroupID(secret, i.Name):
 		return fmt.Errorf("cluster: the directory belongs to member %d of another group: cluster-secret is not the one that the group began with, or the directory is another one's", i.Member)
 	case member != 0 && member != i.Member:
 		return fmt.Errorf("cluster: the directory belongs to member %d, and cluster-member-id is %d: directories of members may have been swapped", i.Member, member)
