@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -26,7 +28,7 @@ func (n *Node) address(id uint64) string {
 
 // addressIn returns the address of a member: the one that the group has agreed on, else that of the
 // configuration, else the one that this server was told when it joined.
-func (n *Node) addressIn(m *Members, id uint64) string {
+func (n *Node) addressIn(m *raftnode.Members, id uint64) string {
 	if m != nil && m.Addresses[id] != "" {
 		return m.Addresses[id]
 	}
@@ -68,7 +70,7 @@ func (n *Node) toldAddress(id uint64) string {
 
 // meetLocked has the mesh know the members, and nobody else. Before the log has told of any, a server that
 // joins knows those that it was told.
-func (n *Node) meetLocked(m *Members) {
+func (n *Node) meetLocked(m *raftnode.Members) {
 	n.members = m
 	r := mesh.Roster{Peers: map[uint64]string{}, Fixed: map[uint64]bool{}, Former: map[uint64]bool{}}
 	ids := m.IDs()
@@ -89,7 +91,7 @@ func (n *Node) meetLocked(m *Members) {
 }
 
 // changed is called by the driver when the members have changed.
-func (n *Node) changed(m *Members) {
+func (n *Node) changed(m *raftnode.Members) {
 	n.mu.Lock()
 	before := n.members
 	n.meetLocked(m)
@@ -104,37 +106,30 @@ func (n *Node) changed(m *Members) {
 }
 
 // tell logs what has changed.
-func (n *Node) tell(before, now *Members) {
+func (n *Node) tell(before, now *raftnode.Members) {
 	if before == nil || now.Joint() {
 		return
 	}
-	if before.level() < now.level() {
-		n.config.Logf(LogNotice, "the group has level %d from now on: versions that know a lower one only cannot take part any more", now.level())
+	if before.EffectiveLevel() < now.EffectiveLevel() {
+		n.config.Logf(raftnode.LogNotice, "the group has level %d from now on: versions that know a lower one only cannot take part any more", now.EffectiveLevel())
 	}
 	old, there := before.IDs(), now.IDs()
 	for _, id := range there {
 		switch address := n.addressIn(now, id); {
 		case !slices.Contains(old, id):
-			n.config.Logf(LogNotice, "member %d at %s has joined the group, as %s", id, address, now.role(id))
+			n.config.Logf(raftnode.LogNotice, "member %d at %s has joined the group, as %s", id, address, now.Role(id))
 		case before.Addresses[id] != "" && before.Addresses[id] != address:
-			n.config.Logf(LogNotice, "member %d is at %s now, no longer at %s", id, address, before.Addresses[id])
+			n.config.Logf(raftnode.LogNotice, "member %d is at %s now, no longer at %s", id, address, before.Addresses[id])
 		}
 		if before.Joint() && now.Voter(id) && !slices.Contains(before.Conf.GetVotersOutgoing(), id) {
-			n.config.Logf(LogNotice, "member %d votes from now on", id)
+			n.config.Logf(raftnode.LogNotice, "member %d votes from now on", id)
 		}
 	}
 	for _, id := range old {
 		if !slices.Contains(there, id) {
-			n.config.Logf(LogNotice, "member %d has left the group", id)
+			n.config.Logf(raftnode.LogNotice, "member %d has left the group", id)
 		}
 	}
-}
-
-func (m *Members) role(id uint64) string {
-	if m.Voter(id) {
-		return "a voter"
-	}
-	return "a learner"
 }
 
 // dismiss notes that this server has left the group, and ends its connections.
@@ -142,7 +137,7 @@ func (n *Node) dismiss(why string) {
 	if n.gone.Swap(true) {
 		return
 	}
-	n.config.Logf(LogWarn, "this server, member %d, has left the group (%s): it takes no part any more, and its clients get errors", n.self.Member, why)
+	n.config.Logf(raftnode.LogWarn, "this server, member %d, has left the group (%s): it takes no part any more, and its clients get errors", n.self.Member, why)
 	n.note(func(self *topology.Identity) { self.Left = true })
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -155,7 +150,7 @@ func (n *Node) note(change func(self *topology.Identity)) {
 	defer n.noting.Unlock()
 	change(&n.noted)
 	if err := n.log.SetIdentity(n.noted.Encode()); err != nil {
-		n.config.Logf(LogWarn, "what this server knows of its group and of others is not noted: %v", err)
+		n.config.Logf(raftnode.LogWarn, "what this server knows of its group and of others is not noted: %v", err)
 	}
 }
 
@@ -175,7 +170,7 @@ func (n *Node) refused(incoming bool, where string, why error) {
 		}
 	}
 	if n.refusals.due(direction+key+why.Error(), n.monotonic()) {
-		n.config.Logf(LogNotice, "no connection %s %s: %v", direction, where, why)
+		n.config.Logf(raftnode.LogNotice, "no connection %s %s: %v", direction, where, why)
 	}
 	if incoming {
 		return
@@ -208,7 +203,7 @@ func (n *Node) attend() {
 		err := n.want()
 		if err != nil && err.Error() != last && n.ctx.Err() == nil {
 			last = err.Error()
-			n.config.Logf(LogInfo, "%v", err)
+			n.config.Logf(raftnode.LogInfo, "%v", err)
 		}
 	}
 }
@@ -247,7 +242,7 @@ func (n *Node) want() error {
 	return nil
 }
 
-func (n *Node) roster() *Members {
+func (n *Node) roster() *raftnode.Members {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.members
@@ -280,12 +275,12 @@ func (n *Node) news() error {
 // RemoveMember takes a member out of the group, at the leader; see [Runner.Leave]. This server may itself
 // be the one: it goes on to ask for that, after having handed over, and RemoveMember does not wait.
 func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
-	return n.asked(func(r *Runner) error {
+	return n.asked(func(r *raftnode.Runner) error {
 		if id != n.self.Member {
 			return r.Leave(ctx, id, force)
 		}
 		if m := n.roster(); m.Voter(id) && len(m.Conf.GetVoters()) == 1 {
-			return ErrLastVoter
+			return raftnode.ErrLastVoter
 		}
 		n.leaving.Store(true)
 		return nil
@@ -294,33 +289,33 @@ func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
 
 // ReplaceMember has a member take the place of another one, which leaves; see [Runner.Promote].
 func (n *Node) ReplaceMember(ctx context.Context, leaves, by uint64) error {
-	return n.asked(func(r *Runner) error { return r.Promote(ctx, by, leaves) })
+	return n.asked(func(r *raftnode.Runner) error { return r.Promote(ctx, by, leaves) })
 }
 
 // TransferTo has a member lead, at the leader.
 func (n *Node) TransferTo(id uint64) error {
-	return n.asked(func(r *Runner) error { return r.Transfer(id) })
+	return n.asked(func(r *raftnode.Runner) error { return r.Transfer(id) })
 }
 
 // RecoverVote has this member vote although it may lack what it has acknowledged; see
 // [Runner.Recover].
 func (n *Node) RecoverVote() (last, term uint64, err error) {
-	err = n.asked(func(r *Runner) (e error) {
+	err = n.asked(func(r *raftnode.Runner) (e error) {
 		last, term, e = r.Recover(2 * n.config.Election)
 		return e
 	})
 	if err == nil {
-		n.config.Logf(LogWarn, "member %d votes again by VIGIL.CLUSTER RECOVER, with what it has up to entry %d of term %d: acknowledged writes that are on no member any more are lost", n.self.Member, last, term)
+		n.config.Logf(raftnode.LogWarn, "member %d votes again by VIGIL.CLUSTER RECOVER, with what it has up to entry %d of term %d: acknowledged writes that are on no member any more are lost", n.self.Member, last, term)
 	}
 	return last, term, err
 }
 
 // asked does what a client asks for, if this server takes part. Errors lose the name of the package.
-func (n *Node) asked(do func(r *Runner) error) error {
-	r, err := n.runner.Load(), ErrStopped
+func (n *Node) asked(do func(r *raftnode.Runner) error) error {
+	r, err := n.runner.Load(), raftnode.ErrStopped
 	switch {
 	case n.gone.Load():
-		err = ErrGone
+		err = raftnode.ErrGone
 	case r != nil:
 		err = do(r)
 	}
@@ -336,3 +331,15 @@ type saidToClients struct{ error }
 func (e saidToClients) Error() string { return strings.ReplaceAll(e.error.Error(), "cluster: ", "") }
 
 func (e saidToClients) Unwrap() error { return e.error }
+
+// Upgrade raises the level of the group, at the leader; see [Runner.Upgrade]. It returns what the levels between add.
+func (n *Node) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
+	err = n.asked(func(r *raftnode.Runner) (e error) {
+		from, to, e = r.Upgrade(ctx, dry)
+		return e
+	})
+	for level := from + 1; err == nil && level <= to; level++ {
+		adds = append(adds, persistence.WhatLevelAdds(level))
+	}
+	return from, to, adds, err
+}

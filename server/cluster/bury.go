@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -29,7 +30,7 @@ func (o *others) lies(name string) bool { return o.division.Load().Lies(name) }
 // BuryGroup buries the group of the member with a public ID, on which the group of this server agrees, which this server leads. It
 // returns the slots that are of no group now. known is false if no group has such a member.
 func (n *Node) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
-	err = n.asked(func(r *Runner) error {
+	err = n.asked(func(r *raftnode.Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}
@@ -43,10 +44,10 @@ func (n *Node) BuryGroup(ctx context.Context, id string) (freed *slots.Set, know
 	return freed, known, err
 }
 
-func (o *others) bury(ctx context.Context, r *Runner, g *topology.Group) (freed *slots.Set, err error) {
+func (o *others) bury(ctx context.Context, r *raftnode.Runner, g *topology.Group) (freed *slots.Set, err error) {
 	before := o.ownedBy(g.Name)
 	at := uint64(0)
-	if _, err := r.reclaim(ctx, func(_ *Driver, m *Members) (topology.Claim, error) {
+	if _, err := r.Reclaim(ctx, func(_ *raftnode.Driver, m *raftnode.Members) (topology.Claim, error) {
 		b, err := o.mayBury(m, g.Name)
 		if err != nil {
 			return topology.Claim{}, err
@@ -57,7 +58,7 @@ func (o *others) bury(ctx context.Context, r *Runner, g *topology.Group) (freed 
 		}
 		at, c.Buried = b.At, topology.WithBurial(c.Buried, b)
 		return c, nil
-	}, func(m *Members) bool { return at > 0 && topology.BurialOf(m.Buried, g.Name) >= at }); err != nil {
+	}, func(m *raftnode.Members) bool { return at > 0 && topology.BurialOf(m.Buried, g.Name) >= at }); err != nil {
 		return nil, err
 	}
 	o.look()
@@ -67,7 +68,7 @@ func (o *others) bury(ctx context.Context, r *Runner, g *topology.Group) (freed 
 
 // mayBury returns the burial of another group, and an error for one that cannot be buried. One that this server has not
 // heard since it started may be silent for no longer than that.
-func (o *others) mayBury(m *Members, name string) (b topology.Burial, err error) {
+func (o *others) mayBury(m *raftnode.Members, name string) (b topology.Burial, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	heard, ever := o.heard[name]
@@ -114,29 +115,29 @@ func (o *others) owned() *slots.Set {
 // group is left that has heard of it. Only the leader does something, and one that has data of all slots nothing.
 func (o *others) adopt() {
 	r, m := o.n.runner.Load(), o.n.roster()
-	if !r.view.Load().Leads || !m.Claimed() || len(o.unheard(m)) == 0 {
+	if !r.Seen().Leads || !m.Claimed() || len(o.unheard(m)) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
 	defer cancel()
 	var more []topology.Burial
-	err := r.change(ctx, func(d *Driver) error {
+	err := r.Change(ctx, func(d *raftnode.Driver) error {
 		c := d.Members().Claim
 		more = o.unheard(d.Members())
 		for _, b := range more {
 			c.Buried = topology.WithBurial(c.Buried, b)
 		}
 		return d.Claim(c)
-	}, func(m *Members) bool {
+	}, func(m *raftnode.Members) bool {
 		return !slices.ContainsFunc(more, func(b topology.Burial) bool { return topology.BurialOf(m.Buried, b.Group) < b.At })
 	})
-	if err != nil && !transient(err) {
+	if err != nil && !raftnode.Transient(err) {
 		o.n.complain("the log does not say yet which groups lie buried: %v", err)
 	}
 }
 
 // unheard returns burials that other groups know and the own one does not, as many as it can note.
-func (o *others) unheard(m *Members) (more []topology.Burial) {
+func (o *others) unheard(m *raftnode.Members) (more []topology.Burial) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := m.Buried
@@ -162,18 +163,18 @@ func (o *others) reportBurialsLocked(lie map[string]uint64) {
 		switch {
 		case o.lay[name] == lie[name]:
 		case name == o.name:
-			o.n.config.Logf(LogWarn, "this group was buried at %s by VIGIL.CLUSTER BURY, as it was not heard: the slots %s are not its own any more, and keys of them stay on disk, unseen. CLUSTER ADDSLOTS gives it slots that no group has, with the keys that are here; FLUSHALL and CLUSTER RESET make this server a new one", when, o.own.Claim.Slots)
+			o.n.config.Logf(raftnode.LogWarn, "this group was buried at %s by VIGIL.CLUSTER BURY, as it was not heard: the slots %s are not its own any more, and keys of them stay on disk, unseen. CLUSTER ADDSLOTS gives it slots that no group has, with the keys that are here; FLUSHALL and CLUSTER RESET make this server a new one", when, o.own.Claim.Slots)
 		default:
-			level := LogWarn
+			level := raftnode.LogWarn
 			if o.lay == nil { // this server starts, and has said so before
-				level = LogInfo
+				level = raftnode.LogInfo
 			}
 			o.n.config.Logf(level, "%s was buried at %s by VIGIL.CLUSTER BURY: it has no slots any more, and is not asked for anything", o.labelLocked(name), when)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.lay)) {
 		if lie[name] == 0 {
-			o.n.config.Logf(LogNotice, "%s lies buried no more: slots were given to it", o.labelLocked(name))
+			o.n.config.Logf(raftnode.LogNotice, "%s lies buried no more: slots were given to it", o.labelLocked(name))
 		}
 	}
 	if o.lay = lie; lie == nil {
@@ -197,8 +198,8 @@ func (o *others) tookBefore(m topology.Move) bool {
 }
 
 // takeBack claims slots again that were given to a group which lies buried and has not taken them. Their keys are still here.
-func (o *others) takeBack(ctx context.Context, r *Runner, m topology.Move) error {
-	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (topology.Claim, error) {
+func (o *others) takeBack(ctx context.Context, r *raftnode.Runner, m topology.Move) error {
+	_, err := r.Reclaim(ctx, func(_ *raftnode.Driver, now *raftnode.Members) (topology.Claim, error) {
 		c := now.Claim
 		if topology.MoveOf(c.Given, m.Attempt) != nil {
 			if o.tookBefore(m) { // which was heard a moment ago
@@ -207,12 +208,12 @@ func (o *others) takeBack(ctx context.Context, r *Runner, m topology.Move) error
 			c.Slots, c.Given = c.Slots.Union(m.Slots), topology.WithoutMove(c.Given, m.Attempt)
 		}
 		return c, nil
-	}, func(now *Members) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
+	}, func(now *raftnode.Members) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
 	if err != nil {
 		return err
 	}
 	o.tell()
-	o.n.config.Logf(LogNotice, "the group has the slots %s again: %s, to which it gave them, lies buried and had not taken them", m.Slots, o.label(m.Group))
+	o.n.config.Logf(raftnode.LogNotice, "the group has the slots %s again: %s, to which it gave them, lies buried and had not taken them", m.Slots, o.label(m.Group))
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -17,7 +18,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 	m.until("the group is buried", func() bool {
 		o := m.node.others
 		o.mu.Lock()
-		o.heard[name] = Now() - time.Hour
+		o.heard[name] = raftnode.Now() - time.Hour
 		o.mu.Unlock()
 		var known bool
 		freed, known, err = m.node.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
@@ -88,8 +89,8 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 func (m *moving) giveWithout(attempt uint64) {
 	m.t.Helper()
 	l := m.node.others.leaves(attempt)
-	if _, err := m.node.runner.Load().reclaim(m.t.Context(), func(_ *Driver, now *Members) (topology.Claim, error) { return now.Gives(l.Move), nil },
-		func(now *Members) bool { return topology.MoveOf(now.Given, attempt) != nil }); err != nil {
+	if _, err := m.node.runner.Load().Reclaim(m.t.Context(), func(_ *raftnode.Driver, now *raftnode.Members) (topology.Claim, error) { return now.Gives(l.Move), nil },
+		func(now *raftnode.Members) bool { return topology.MoveOf(now.Given, attempt) != nil }); err != nil {
 		m.t.Fatal(err)
 	}
 	m.node.EndMove(attempt)
@@ -225,7 +226,7 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 
 // What a group that lies buried gave away it gives no more when it rises, and it does not rise while keys come.
 func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
-	o, m := bareOthers(), &Members{Claim: topology.Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotSet(t, "20")}}, Buried: someBurials(2)}}
+	o, m := bareOthers(), &raftnode.Members{Claim: topology.Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotSet(t, "20")}}, Buried: someBurials(2)}}
 	o.division.Store(&topology.Division{Lie: map[string]uint64{"a": 100}})
 	c, err := o.with(m, slotSet(t, "8 20"))
 	if err != nil || c.Slots.String() != "8 20" || c.Moving() || c.Since <= m.Since || c.Risen != 100 || len(c.Buried) != 2 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -15,27 +16,27 @@ import (
 // What speaks against a burial is said.
 func TestGroupsThatCannotBeBuried(t *testing.T) {
 	for what, x := range map[string]struct {
-		change func(o *others, m *Members)
+		change func(o *others, m *raftnode.Members)
 		want   error
 		text   string
 	}{
-		"one that is silent":            {func(*others, *Members) {}, nil, ""},
-		"one that was heard lately":     {func(o *others, _ *Members) { o.heard["b"] += time.Second }, nil, "only one that has been silent for 2m0s"},
-		"one that was not heard since":  {func(o *others, _ *Members) { delete(o.heard, "b"); o.began = Now() }, nil, "only one that has been silent"},
-		"one that was never heard":      {func(o *others, _ *Members) { delete(o.heard, "b") }, nil, ""},
-		"the own one":                   {func(o *others, _ *Members) { o.name = "b" }, errBuryOwn, ""},
-		"one that is not known":         {func(o *others, _ *Members) { delete(o.table, "b") }, errLies, ""},
-		"one that lies":                 {func(o *others, _ *Members) { buries(o.table, "c", "b", 5) }, errLies, ""},
-		"another one, by one that lies": {func(o *others, _ *Members) { buries(o.table, "c", "a", 5) }, errSelfLies, ""},
-		"one more than are noted":       {func(_ *others, m *Members) { m.Buried = someBurials(topology.MaxBuried) }, errBuryMany, ""},
-		"one again": {func(_ *others, m *Members) {
+		"one that is silent":            {func(*others, *raftnode.Members) {}, nil, ""},
+		"one that was heard lately":     {func(o *others, _ *raftnode.Members) { o.heard["b"] += time.Second }, nil, "only one that has been silent for 2m0s"},
+		"one that was not heard since":  {func(o *others, _ *raftnode.Members) { delete(o.heard, "b"); o.began = raftnode.Now() }, nil, "only one that has been silent"},
+		"one that was never heard":      {func(o *others, _ *raftnode.Members) { delete(o.heard, "b") }, nil, ""},
+		"the own one":                   {func(o *others, _ *raftnode.Members) { o.name = "b" }, errBuryOwn, ""},
+		"one that is not known":         {func(o *others, _ *raftnode.Members) { delete(o.table, "b") }, errLies, ""},
+		"one that lies":                 {func(o *others, _ *raftnode.Members) { buries(o.table, "c", "b", 5) }, errLies, ""},
+		"another one, by one that lies": {func(o *others, _ *raftnode.Members) { buries(o.table, "c", "a", 5) }, errSelfLies, ""},
+		"one more than are noted":       {func(_ *others, m *raftnode.Members) { m.Buried = someBurials(topology.MaxBuried) }, errBuryMany, ""},
+		"one again": {func(_ *others, m *raftnode.Members) {
 			m.Buried = topology.WithBurial(someBurials(topology.MaxBuried-1), topology.Burial{Group: "b", At: 3})
 		}, nil, ""},
-		"one that has risen in the future": {func(o *others, _ *Members) { o.table["b"].Claim.Risen = 1 << 60 }, nil, ""},
+		"one that has risen in the future": {func(o *others, _ *raftnode.Members) { o.table["b"].Claim.Risen = 1 << 60 }, nil, ""},
 	} {
-		o, m := bareOthers(), &Members{Claim: topology.Claim{Slots: new(slots.Set)}}
+		o, m := bareOthers(), &raftnode.Members{Claim: topology.Claim{Slots: new(slots.Set)}}
 		o.table = claims(t, map[string]string{"b": "0-9", "c": "10"})
-		o.heard["b"], o.began = Now()-2*time.Minute, Now()-2*time.Minute
+		o.heard["b"], o.began = raftnode.Now()-2*time.Minute, raftnode.Now()-2*time.Minute
 		x.change(o, m)
 		o.division.Store(&topology.Division{Lie: o.table.Lying()})
 		b, err := o.mayBury(m, "b")

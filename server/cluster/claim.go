@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
-
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -17,61 +15,6 @@ import (
 var ErrSlotsTaken = errors.New("cluster: another group has slots of these")
 
 var errSlotsMove = errors.New("cluster: the slots are on their way between groups")
-
-// Claim has the group claim slots in place of those that it has. It returns when that is proposed.
-// The change is one of no member, which raft passes on and otherwise ignores.
-func (d *Driver) Claim(c topology.Claim) error {
-	if _, err := d.mayChange(); err != nil {
-		return fmt.Errorf("change the slots of the group: %w", err)
-	}
-	return d.proposeChange(raftpb.ConfChangeTransitionAuto, string(c.Encode()), single(raftpb.ConfChangeUpdateNode, raft.None))
-}
-
-// Claim has the group claim other slots, and returns when it has agreed to that. next returns
-// them, in a turn of the driver, from those that the group has.
-func (r *Runner) Claim(ctx context.Context, next func(*Members) (topology.Claim, error)) error {
-	var want topology.Claim
-	return r.change(ctx, func(d *Driver) (err error) {
-		if want, err = next(d.Members()); err != nil {
-			return err
-		}
-		return d.Claim(want)
-	}, func(m *Members) bool { return m.Claimed() && m.Since == want.Since && m.Slots.Equal(want.Slots) })
-}
-
-// reclaim has the group change its claim, and returns when it has, as done says. next returns the claim, with the goroutine
-// of the driver. proposed reports whether the change may be made although there is an error: before, it waits
-// until no other change is under way or ctx ends, and after that for the outcome, as long as this member leads.
-func (r *Runner) reclaim(ctx context.Context, next func(*Driver, *Members) (topology.Claim, error), done func(*Members) bool) (proposed bool, err error) {
-	for {
-		err = r.change(context.WithoutCancel(ctx), func(d *Driver) error {
-			want, err := next(d, d.Members())
-			if err == nil {
-				err = d.Claim(want)
-			}
-			proposed = err == nil
-			return err
-		}, done)
-		if err == nil || proposed || !errors.Is(err, ErrChanging) {
-			return proposed, err
-		}
-		select {
-		case <-time.After(movePause):
-		case <-ctx.Done():
-			return false, err
-		}
-	}
-}
-
-// Leading returns the term in which this member leads its group, 0 if it does not.
-func (r *Runner) Leading() (term uint64) {
-	r.ask(func() {
-		if r.driver.leads() {
-			term = r.driver.leading
-		}
-	})
-	return term
-}
 
 var errHasData = errors.New("cluster: the group has data of all slots, and would hide what is not in the slots that it claims: it can take part with all slots only")
 
@@ -82,7 +25,7 @@ func (n *Node) compare(c topology.Claim) {
 		return
 	}
 	if want := n.config.Cluster.Slots; want != nil && !want.Equal(c.Slots) {
-		n.config.Logf(LogNotice, "the group has the slots %q by now; cluster-slots, %q, says with which ones a group begins, and changes nothing", c.Slots, want)
+		n.config.Logf(raftnode.LogNotice, "the group has the slots %q by now; cluster-slots, %q, says with which ones a group begins, and changes nothing", c.Slots, want)
 	}
 }
 
@@ -97,7 +40,7 @@ func (o *others) claimAtFirst() {
 	if restored != nil {
 		want = of
 	}
-	if want == nil || o.n.roster().Claimed() || !r.view.Load().Leads || o.lies(o.name) {
+	if want == nil || o.n.roster().Claimed() || !r.Seen().Leads || o.lies(o.name) {
 		return
 	}
 	for _, contact := range o.n.config.Cluster.Contacts {
@@ -108,14 +51,14 @@ func (o *others) claimAtFirst() {
 	}
 	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
 	defer cancel()
-	err := r.Claim(ctx, func(m *Members) (topology.Claim, error) { return o.with(m, want) })
+	err := r.Claim(ctx, func(m *raftnode.Members) (topology.Claim, error) { return o.with(m, want) })
 	switch {
 	case err == nil:
-		o.n.config.Logf(LogNotice, "the group has the slots %s from now on", want)
+		o.n.config.Logf(raftnode.LogNotice, "the group has the slots %s from now on", want)
 		if restored != nil {
 			o.missing(restored)
 		}
-	case !transient(err):
+	case !raftnode.Transient(err):
 		o.n.complain("the group cannot have the slots %s: %v", want, err)
 	}
 }
@@ -133,7 +76,7 @@ func (o *others) claimAgain(before int) (periods int) {
 	o.outdone = false
 	o.mu.Unlock()
 	r := o.n.runner.Load()
-	if !outdone || !r.view.Load().Leads || !o.n.roster().Claimed() || o.lies(o.name) {
+	if !outdone || !r.Seen().Leads || !o.n.roster().Claimed() || o.lies(o.name) {
 		return 0
 	}
 	if before+1 < outdonePeriods {
@@ -141,7 +84,7 @@ func (o *others) claimAgain(before int) (periods int) {
 	}
 	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
 	defer cancel()
-	err := r.Claim(ctx, func(m *Members) (topology.Claim, error) {
+	err := r.Claim(ctx, func(m *raftnode.Members) (topology.Claim, error) {
 		c := m.Claim
 		c.Since = wallClock()
 		return c, nil
@@ -150,7 +93,7 @@ func (o *others) claimAgain(before int) (periods int) {
 		o.n.complain("the group does not claim its slots again: %v", err)
 		return 0
 	}
-	o.n.config.Logf(LogWarn, "other groups knew of a later state of this group: it has claimed its slots again, so that they believe the present one")
+	o.n.config.Logf(raftnode.LogWarn, "other groups knew of a later state of this group: it has claimed its slots again, so that they believe the present one")
 	return 0
 }
 
@@ -160,7 +103,7 @@ func wallClock() uint64 { return uint64(time.Now().UnixMilli()) }
 // complain logs what keeps the group from its slots, once a minute.
 func (n *Node) complain(format string, args ...any) {
 	if n.refusals.due("slots "+format, n.monotonic()) {
-		n.config.Logf(LogWarn, format, args...)
+		n.config.Logf(raftnode.LogWarn, format, args...)
 	}
 }
 
@@ -173,7 +116,7 @@ func (o *others) hasMet(contact string) bool {
 
 // with returns the claim of a group with some more slots, unless another group has one of them. A group that lies buried
 // rises with them.
-func (o *others) with(m *Members, add *slots.Set) (topology.Claim, error) {
+func (o *others) with(m *raftnode.Members, add *slots.Set) (topology.Claim, error) {
 	d := o.division.Load()
 	for _, g := range d.Others {
 		if taken := g.Slots.Both(add); taken.Len() > 0 {
@@ -207,7 +150,7 @@ func (o *others) with(m *Members, add *slots.Set) (topology.Claim, error) {
 
 // mayHaveSome returns an error for a group that has written data before it has ever claimed slots: it may have keys of
 // all of them, which some slots would hide.
-func (o *others) mayHaveSome(m *Members) error {
+func (o *others) mayHaveSome(m *raftnode.Members) error {
 	if m.Claimed() {
 		return nil
 	}
@@ -220,12 +163,12 @@ func (o *others) mayHaveSome(m *Members) error {
 
 // TakeSlots gives slots that no group has to that of this server, which leads it.
 func (n *Node) TakeSlots(ctx context.Context, add *slots.Set) error {
-	return n.reclaim(ctx, func(m *Members) (topology.Claim, error) { return n.others.with(m, add) })
+	return n.reclaim(ctx, func(m *raftnode.Members) (topology.Claim, error) { return n.others.with(m, add) })
 }
 
 // DropSlots takes slots from the group of this server, which leads it.
 func (n *Node) DropSlots(ctx context.Context, drop *slots.Set) error {
-	return n.reclaim(ctx, func(m *Members) (topology.Claim, error) {
+	return n.reclaim(ctx, func(m *raftnode.Members) (topology.Claim, error) {
 		c := m.Claim
 		c.Slots = m.Slots.Without(drop)
 		return c, nil
@@ -233,8 +176,8 @@ func (n *Node) DropSlots(ctx context.Context, drop *slots.Set) error {
 }
 
 // reclaim changes the claim of the group, and returns when this server goes by that.
-func (n *Node) reclaim(ctx context.Context, next func(*Members) (topology.Claim, error)) error {
-	return n.asked(func(r *Runner) error {
+func (n *Node) reclaim(ctx context.Context, next func(*raftnode.Members) (topology.Claim, error)) error {
+	return n.asked(func(r *raftnode.Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}
@@ -249,7 +192,7 @@ var errNoCluster = errors.New("cluster: clients of this server see no cluster")
 
 // Meet exchanges tables with the server at an address.
 func (n *Node) Meet(ctx context.Context, address string) error {
-	return n.asked(func(*Runner) error {
+	return n.asked(func(*raftnode.Runner) error {
 		switch {
 		case n.others == nil:
 			return errNoCluster

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -132,10 +133,10 @@ func (o *others) contact(address string, visit func(ctx context.Context) error) 
 	o.n.tasks.Go(func() {
 		ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
 		defer cancel()
-		err, level := visit(ctx), LogInfo
+		err, level := visit(ctx), raftnode.LogInfo
 		var stranger unrelated
 		if fatalToServer(err) || errors.As(err, &stranger) {
-			level = LogWarn
+			level = raftnode.LogWarn
 		}
 		if err != nil && o.n.refusals.due("exchange "+address+err.Error(), o.n.monotonic()) {
 			o.n.config.Logf(level, "nothing is heard from %s: %v", address, err)
@@ -232,7 +233,7 @@ func (o *others) respond(ctx context.Context, letter []byte) []byte {
 		return reply
 	}
 	if err := o.take(letter); err != nil {
-		o.n.config.Logf(LogInfo, "a letter about other groups: %v", err)
+		o.n.config.Logf(raftnode.LogInfo, "a letter about other groups: %v", err)
 		return nil
 	}
 	return o.letter()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -15,7 +16,7 @@ var errForgetsLeader = errors.New("the member leads its group")
 // Forget has the group of the member with a public ID let it go, unless that leads it. known is false if no group
 // has or had such a member.
 func (n *Node) Forget(ctx context.Context, id string) (known bool, err error) {
-	err = n.asked(func(*Runner) error {
+	err = n.asked(func(*raftnode.Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -51,7 +52,7 @@ var (
 // OrderMove has the leader of another group move slots of that to a third one, or to this server's. Clients know both
 // by their IDs. It returns when that has begun.
 func (n *Node) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
-	return n.asked(func(*Runner) error {
+	return n.asked(func(*raftnode.Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}
@@ -73,7 +74,7 @@ func (n *Node) OrderMove(ctx context.Context, from, to string, of *slots.Set) er
 // BeginMove has the group that clients know by an ID expect the keys of slots, which this server's group has and this
 // server leads. It returns a number for this attempt, to which EndMove belongs. There is one at a time.
 func (n *Node) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error) {
-	err = n.asked(func(r *Runner) error {
+	err = n.asked(func(r *raftnode.Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}
@@ -83,14 +84,14 @@ func (n *Node) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt
 	return attempt, err
 }
 
-func (o *others) begin(ctx context.Context, r *Runner, to string, of *slots.Set) (uint64, error) {
+func (o *others) begin(ctx context.Context, r *raftnode.Runner, to string, of *slots.Set) (uint64, error) {
 	name, err := o.group(to)
 	if err != nil {
 		return 0, err
 	}
 	l := &leaving{Move: topology.Move{Attempt: rand.Uint64() | 1, Group: name, Slots: of}, term: r.Leading()}
 	if l.term == 0 {
-		return 0, ErrNotLeading
+		return 0, raftnode.ErrNotLeading
 	}
 	if err := o.mayGive(o.n.roster(), l); err != nil {
 		return 0, err
@@ -117,7 +118,7 @@ func (o *others) leave(ctx context.Context, l *leaving) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-o.n.ctx.Done():
-			return ErrStopped
+			return raftnode.ErrStopped
 		}
 	}
 }
@@ -147,7 +148,7 @@ func (o *others) group(id string) (string, error) {
 	return "", fmt.Errorf("cluster: no other group has the ID %s", id)
 }
 
-func (o *others) mayGive(m *Members, l *leaving) error {
+func (o *others) mayGive(m *raftnode.Members, l *leaving) error {
 	switch {
 	case l.Slots.Without(m.Slots).Len() > 0, l.Slots.Without(o.division.Load().Slots).Len() > 0:
 		return errNotOwn
@@ -182,7 +183,7 @@ func (o *others) endMove(attempt uint64) {
 // SendKeys has the other group take keys, and returns when they are in its log. After an error, with which they may be there or
 // not, the attempt is of no use any more: keys that are sent again could come behind later ones.
 func (n *Node) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
-	return n.asked(func(r *Runner) error {
+	return n.asked(func(r *raftnode.Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}
@@ -203,7 +204,7 @@ func (n *Node) SendKeys(ctx context.Context, attempt uint64, keys []byte) error 
 // leadership ends, and keys must not change until then.
 func (n *Node) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error) {
 	decided = true
-	err = n.asked(func(r *Runner) error {
+	err = n.asked(func(r *raftnode.Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}
@@ -213,7 +214,7 @@ func (n *Node) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err
 	return decided, err
 }
 
-func (o *others) give(ctx context.Context, r *Runner, attempt uint64) (decided bool, err error) {
+func (o *others) give(ctx context.Context, r *raftnode.Runner, attempt uint64) (decided bool, err error) {
 	l := o.leaves(attempt)
 	if l == nil {
 		return true, errMoveEnded
@@ -221,15 +222,15 @@ func (o *others) give(ctx context.Context, r *Runner, attempt uint64) (decided b
 	if _, err := o.insistMove(ctx, l.Group, &moveRequest{What: asksComplete, Attempt: attempt}); err != nil {
 		return true, err
 	}
-	proposed, err := r.reclaim(ctx, func(d *Driver, m *Members) (topology.Claim, error) {
-		if !d.leads() || d.leading != l.term {
-			return topology.Claim{}, ErrNotLeading
+	proposed, err := r.Reclaim(ctx, func(d *raftnode.Driver, m *raftnode.Members) (topology.Claim, error) {
+		if !d.Leads() || d.Leading() != l.term {
+			return topology.Claim{}, raftnode.ErrNotLeading
 		}
 		if err := o.mayGive(m, l); err != nil {
 			return topology.Claim{}, err
 		}
 		return m.Gives(l.Move), nil
-	}, func(m *Members) bool { return topology.MoveOf(m.Given, attempt) != nil })
+	}, func(m *raftnode.Members) bool { return topology.MoveOf(m.Given, attempt) != nil })
 	if err != nil {
 		return !proposed, err
 	}
@@ -237,7 +238,7 @@ func (o *others) give(ctx context.Context, r *Runner, attempt uint64) (decided b
 	late, cancel := context.WithTimeout(o.n.ctx, takePatience)
 	defer cancel()
 	if err := o.deliver(late, r, l.Move); err != nil {
-		o.n.config.Logf(LogNotice, "the slots %s were given to %s, which has not taken them yet: %v", l.Slots, o.label(l.Group), err)
+		o.n.config.Logf(raftnode.LogNotice, "the slots %s were given to %s, which has not taken them yet: %v", l.Slots, o.label(l.Group), err)
 	}
 	return true, nil
 }
@@ -250,7 +251,7 @@ func (n *Node) EndMove(attempt uint64) {
 }
 
 // deliver has the other group take slots that were given to it.
-func (o *others) deliver(ctx context.Context, r *Runner, m topology.Move) error {
+func (o *others) deliver(ctx context.Context, r *raftnode.Runner, m topology.Move) error {
 	a, err := o.insistMove(ctx, m.Group, &moveRequest{What: asksTake, Attempt: m.Attempt, Slots: m.Slots.String(), Letter: o.letter()})
 	switch {
 	case err != nil:
@@ -261,16 +262,19 @@ func (o *others) deliver(ctx context.Context, r *Runner, m topology.Move) error 
 	return nil
 }
 
+// lease says whether a leader still is one for certain: a runner's.
+type lease interface{ Held() bool }
+
 // attempt says how one of this group's attempts is, which the group that gets the slots asks. That it is unknown is
 // said only when it will be so for ever: the first of the questions must come first, as an attempt
 // that runs may give the slots away before it ends. A group that lies buried is not told of slots that were given to it: they
 // are about to come back.
-func (o *others) attempt(r *Runner, from string, attempt uint64) (string, error) {
+func (o *others) attempt(r lease, from string, attempt uint64) (string, error) {
 	if o.leaves(attempt) != nil {
 		return attemptRuns, nil
 	}
 	if !r.Held() {
-		return "", ErrNotLeading
+		return "", raftnode.ErrNotLeading
 	}
 	switch given := topology.MoveOf(o.n.roster().Given, attempt); {
 	case given == nil:
@@ -296,7 +300,7 @@ func (o *others) heardOf(m topology.Move) bool {
 }
 
 // finish goes on with slots that were given away: when the other group has them their keys go.
-func (o *others) finish(ctx context.Context, r *Runner, m topology.Move) error {
+func (o *others) finish(ctx context.Context, r *raftnode.Runner, m topology.Move) error {
 	switch lost := o.lies(m.Group); {
 	case lost && !o.tookBefore(m):
 		return o.takeBack(ctx, r, m)
@@ -318,10 +322,10 @@ func (o *others) finish(ctx context.Context, r *Runner, m topology.Move) error {
 	if err := o.removeKeys(ctx, m, allowed, leftKeys); err != nil {
 		return err
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (topology.Claim, error) {
+	_, err := r.Reclaim(ctx, func(_ *raftnode.Driver, now *raftnode.Members) (topology.Claim, error) {
 		c := now.Claim
 		c.Given = topology.WithoutMove(c.Given, m.Attempt)
 		return c, nil
-	}, func(now *Members) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
+	}, func(now *raftnode.Members) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
 	return err
 }

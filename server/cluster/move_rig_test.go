@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/structures/slots"
@@ -89,7 +90,7 @@ func (m *moving) start() {
 		m.t.Fatal(err)
 	}
 	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names,
-		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(LogLevel, string, ...any) {}}); err != nil {
+		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(raftnode.LogLevel, string, ...any) {}}); err != nil {
 		m.t.Fatal(err)
 	}
 	if m.store, err = persistence.Open(persistence.Options{Dir: m.dir, Databases: 1, Sync: persistence.SyncAlways, Secret: hashes, Replicator: m.seat.Replicator(),
@@ -210,8 +211,8 @@ func (m *moving) giveAlone(attempt uint64) {
 	if _, err := o.insistMove(m.t.Context(), l.Group, &moveRequest{What: asksComplete, Attempt: attempt}); err != nil {
 		m.t.Fatal(err)
 	}
-	if _, err := r.reclaim(m.t.Context(), func(_ *Driver, now *Members) (topology.Claim, error) { return now.Gives(l.Move), nil },
-		func(now *Members) bool { return topology.MoveOf(now.Given, attempt) != nil }); err != nil {
+	if _, err := r.Reclaim(m.t.Context(), func(_ *raftnode.Driver, now *raftnode.Members) (topology.Claim, error) { return now.Gives(l.Move), nil },
+		func(now *raftnode.Members) bool { return topology.MoveOf(now.Given, attempt) != nil }); err != nil {
 		m.t.Fatal(err)
 	}
 	if d := m.node.Division(); d.Slots.Both(l.Slots).Len() > 0 || topology.MoveOf(m.claim().Given, attempt) == nil {

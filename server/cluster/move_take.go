@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
 // expect has this group expect keys of slots: its log says so, and keys of these slots that are there from
 // earlier are removed. It is retryable while that takes its time.
-func (o *others) expect(ctx context.Context, r *Runner, want topology.Move) error {
+func (o *others) expect(ctx context.Context, r *raftnode.Runner, want topology.Move) error {
 	have := o.n.roster()
 	switch m := topology.MoveOf(have.Taking, want.Attempt); {
 	case m != nil && m.State == topology.MoveOpen:
@@ -22,7 +23,7 @@ func (o *others) expect(ctx context.Context, r *Runner, want topology.Move) erro
 	case o.heldStill():
 		return retryable{errHeldStill}
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (topology.Claim, error) {
+	_, err := r.Reclaim(ctx, func(_ *raftnode.Driver, m *raftnode.Members) (topology.Claim, error) {
 		if topology.MoveOf(m.Taking, want.Attempt) != nil {
 			return m.Claim, nil
 		}
@@ -41,7 +42,7 @@ func (o *others) expect(ctx context.Context, r *Runner, want topology.Move) erro
 		c := m.Claim
 		c.Taking = topology.WithMove(c.Taking, want)
 		return c, nil
-	}, func(m *Members) bool { return topology.MoveOf(m.Taking, want.Attempt) != nil })
+	}, func(m *raftnode.Members) bool { return topology.MoveOf(m.Taking, want.Attempt) != nil })
 	if err != nil {
 		return err
 	}
@@ -49,14 +50,14 @@ func (o *others) expect(ctx context.Context, r *Runner, want topology.Move) erro
 }
 
 // empty removes the keys of the slots of a move which are here before any of them comes. It is done with in the background.
-func (o *others) empty(r *Runner, m topology.Move) error {
-	ends, term := r.ends.Load(), r.Leading()
+func (o *others) empty(r *raftnode.Runner, m topology.Move) error {
+	ends, term := r.Ends(), r.Leading()
 	s := &o.moves
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case term == 0:
-		return ErrNotLeading
+		return raftnode.ErrNotLeading
 	case s.emptied[m.Attempt] == term:
 		return nil
 	case s.emptying[m.Attempt]:
@@ -68,7 +69,7 @@ func (o *others) empty(r *Runner, m topology.Move) error {
 	s.emptying[m.Attempt] = true
 	o.n.tasks.Go(func() { // ends with the context of the node
 		// A leader in between may have emptied them too, and keys have come since.
-		err := o.n.server.RemoveKeys(o.n.ctx, m.Slots, func() bool { return o.open(m.Attempt) && r.ends.Load() == ends })
+		err := o.n.server.RemoveKeys(o.n.ctx, m.Slots, func() bool { return o.open(m.Attempt) && r.Ends() == ends })
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if delete(s.emptying, m.Attempt); err == nil {
@@ -103,7 +104,7 @@ func (o *others) keysCome(ctx context.Context, from string, attempt uint64, keys
 }
 
 // complete has the log say that all keys of an attempt are in it.
-func (o *others) complete(ctx context.Context, r *Runner, from string, attempt uint64) error {
+func (o *others) complete(ctx context.Context, r *raftnode.Runner, from string, attempt uint64) error {
 	if err := o.moves.arrivals.take(ctx); err != nil {
 		return err
 	}
@@ -114,10 +115,10 @@ func (o *others) complete(ctx context.Context, r *Runner, from string, attempt u
 	case m.State == topology.MoveComplete:
 		return nil
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (topology.Claim, error) {
+	_, err := r.Reclaim(ctx, func(_ *raftnode.Driver, m *raftnode.Members) (topology.Claim, error) {
 		return o.become(m, attempt, topology.MoveOpen, topology.MoveComplete)
 	},
-		func(m *Members) bool {
+		func(m *raftnode.Members) bool {
 			now := topology.MoveOf(m.Taking, attempt)
 			return now != nil && now.State == topology.MoveComplete
 		})
@@ -125,7 +126,7 @@ func (o *others) complete(ctx context.Context, r *Runner, from string, attempt u
 }
 
 // become returns the claim with another state of a move that has one now.
-func (o *others) become(m *Members, attempt uint64, from, to topology.MoveState) (topology.Claim, error) {
+func (o *others) become(m *raftnode.Members, attempt uint64, from, to topology.MoveState) (topology.Claim, error) {
 	now := topology.MoveOf(m.Taking, attempt)
 	if now == nil || now.State != from {
 		return topology.Claim{}, errNoSuchMove
@@ -137,7 +138,7 @@ func (o *others) become(m *Members, attempt uint64, from, to topology.MoveState)
 }
 
 // takeGiven takes slots that the other group says it has given away: such a thing is never taken back.
-func (o *others) takeGiven(ctx context.Context, r *Runner, q *moveRequest) (string, error) {
+func (o *others) takeGiven(ctx context.Context, r *raftnode.Runner, q *moveRequest) (string, error) {
 	m := topology.MoveOf(o.n.roster().Taking, q.Attempt)
 	if m != nil && m.Group != q.Group {
 		return "", errNoSuchMove
@@ -152,7 +153,7 @@ func (o *others) takeGiven(ctx context.Context, r *Runner, q *moveRequest) (stri
 	case err != nil:
 		return "", topology.ErrDecode
 	case !r.Held():
-		return "", ErrNotLeading
+		return "", raftnode.ErrNotLeading
 	case topology.MoveOf(now.Taking, q.Attempt) != nil:
 		return "", retryable{errBusyHere}
 	case m != nil, of.Without(now.Slots).Len() == 0, of.Without(o.elsewhere(q.Group).Union(now.Slots)).Len() == 0:
@@ -174,7 +175,7 @@ func (o *others) elsewhere(but string) *slots.Set {
 }
 
 // claim takes the slots of a complete move, which the other group has given away.
-func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
+func (o *others) claim(ctx context.Context, r *raftnode.Runner, attempt uint64) error {
 	if err := o.moves.arrivals.take(ctx); err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
 		return nil
 	}
 	var got topology.Move
-	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (topology.Claim, error) {
+	_, err := r.Reclaim(ctx, func(_ *raftnode.Driver, m *raftnode.Members) (topology.Claim, error) {
 		now := topology.MoveOf(m.Taking, attempt)
 		if now == nil {
 			return m.Claim, nil
@@ -201,29 +202,29 @@ func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
 		}
 		got = *now
 		return m.Takes(now, wallClock()), nil
-	}, func(m *Members) bool { return topology.MoveOf(m.Taking, attempt) == nil })
+	}, func(m *raftnode.Members) bool { return topology.MoveOf(m.Taking, attempt) == nil })
 	if err != nil {
 		return err
 	}
 	o.tell()
 	if got.Slots != nil {
-		o.n.config.Logf(LogNotice, "the group has the slots %s with their keys, which were those of %s", got.Slots, o.label(got.Group))
+		o.n.config.Logf(raftnode.LogNotice, "the group has the slots %s with their keys, which were those of %s", got.Slots, o.label(got.Group))
 	}
 	return nil
 }
 
 // settle goes on with slots that come, as the leader of the group that has them says. If it says that the attempt has
 // ended, the keys that have come are removed.
-func (o *others) settle(ctx context.Context, r *Runner, m topology.Move) error {
+func (o *others) settle(ctx context.Context, r *raftnode.Runner, m topology.Move) error {
 	if m.State != topology.MoveVoid {
 		over, err := o.ended(ctx, r, m)
 		if err != nil || !over {
 			return err
 		}
-		if _, err := r.reclaim(ctx, func(_ *Driver, now *Members) (topology.Claim, error) {
+		if _, err := r.Reclaim(ctx, func(_ *raftnode.Driver, now *raftnode.Members) (topology.Claim, error) {
 			return o.become(now, m.Attempt, m.State, topology.MoveVoid)
 		},
-			func(now *Members) bool {
+			func(now *raftnode.Members) bool {
 				m := topology.MoveOf(now.Taking, m.Attempt)
 				return m == nil || m.State == topology.MoveVoid
 			}); err != nil {
@@ -238,11 +239,11 @@ func (o *others) settle(ctx context.Context, r *Runner, m topology.Move) error {
 	if err := o.removeKeys(ctx, m, allowed, voidKeys); err != nil {
 		return err
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (topology.Claim, error) {
+	_, err := r.Reclaim(ctx, func(_ *raftnode.Driver, now *raftnode.Members) (topology.Claim, error) {
 		c := now.Claim
 		c.Taking = topology.WithoutMove(c.Taking, m.Attempt)
 		return c, nil
-	}, func(now *Members) bool { return topology.MoveOf(now.Taking, m.Attempt) == nil })
+	}, func(now *raftnode.Members) bool { return topology.MoveOf(now.Taking, m.Attempt) == nil })
 	return err
 }
 
@@ -257,7 +258,7 @@ func (o *others) removeKeys(ctx context.Context, m topology.Move, allowed func()
 // ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. Of a group that lies
 // buried nobody knows more than is here: slots whose keys have all come are taken, unless another group has
 // some of them, and others are not.
-func (o *others) ended(ctx context.Context, r *Runner, m topology.Move) (bool, error) {
+func (o *others) ended(ctx context.Context, r *raftnode.Runner, m topology.Move) (bool, error) {
 	if o.lies(m.Group) {
 		if m.State == topology.MoveOpen {
 			return true, nil
@@ -294,7 +295,7 @@ func (o *others) goOn() {
 		case <-tick.C:
 		}
 		r, m := o.n.runner.Load(), o.n.roster()
-		if !m.Moving() || !r.view.Load().Leads {
+		if !m.Moving() || !r.Seen().Leads {
 			continue
 		}
 		for _, comes := range m.Taking {
@@ -309,7 +310,7 @@ func (o *others) goOn() {
 // report logs what keeps a move from going on, once a minute.
 func (o *others) report(what string, err error) {
 	if err != nil && o.n.ctx.Err() == nil && o.n.refusals.due(what+err.Error(), o.n.monotonic()) {
-		o.n.config.Logf(LogNotice, "%s: %v", what, err)
+		o.n.config.Logf(raftnode.LogNotice, "%s: %v", what, err)
 	}
 }
 

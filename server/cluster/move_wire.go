@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -22,7 +23,7 @@ import (
 const keysRequest = 'K'
 
 // maxCarriedKeys is how many bytes of keys a request has at most: a value is in one of them.
-const maxCarriedKeys = maxEntry
+const maxCarriedKeys = raftnode.MaxEntry
 
 // What is asked for in a move.
 const (
@@ -71,7 +72,7 @@ var errBusyHere = errors.New("cluster: the group is busy with an earlier move")
 // refusal makes a reply of an error.
 func refusalOfMove(err error) *moveReply {
 	var again retryable
-	return &moveReply{Error: err.Error(), Again: transient(err) || errors.As(err, &again)}
+	return &moveReply{Error: err.Error(), Again: raftnode.Transient(err) || errors.As(err, &again)}
 }
 
 // respondToMove returns the reply to a request about a move, nil for what is none.
@@ -84,11 +85,11 @@ func (o *others) respondToMove(ctx context.Context, b []byte) []byte {
 	case b[0] == keysRequest:
 		d := topology.Decoder{Rest: b[1:]}
 		if q.Group, q.Attempt = d.Text(topology.MaxGroupName), d.Number(); d.Err == nil {
-			a = o.lead(func(*Runner) (string, error) { return "", o.keysCome(ctx, q.Group, q.Attempt, d.Rest) })
+			a = o.lead(func(*raftnode.Runner) (string, error) { return "", o.keysCome(ctx, q.Group, q.Attempt, d.Rest) })
 		}
 	case b[0] == '{':
 		if json.Unmarshal(b, &q) == nil {
-			a = o.lead(func(r *Runner) (string, error) { return o.serveMove(ctx, r, &q) })
+			a = o.lead(func(r *raftnode.Runner) (string, error) { return o.serveMove(ctx, r, &q) })
 		}
 	default:
 		return nil
@@ -104,7 +105,7 @@ func (o *others) respondToMove(ctx context.Context, b []byte) []byte {
 }
 
 // lead does what the leader of the group does, and names the leader if this server is another member.
-func (o *others) lead(do func(r *Runner) (string, error)) *moveReply {
+func (o *others) lead(do func(r *raftnode.Runner) (string, error)) *moveReply {
 	r := o.n.runner.Load()
 	if r == nil || o.n.gone.Load() {
 		return &moveReply{Error: "the member is starting, or has left its group", Again: true}
@@ -120,7 +121,7 @@ func (o *others) lead(do func(r *Runner) (string, error)) *moveReply {
 	return &moveReply{State: state}
 }
 
-func (o *others) serveMove(ctx context.Context, r *Runner, q *moveRequest) (state string, err error) {
+func (o *others) serveMove(ctx context.Context, r *raftnode.Runner, q *moveRequest) (state string, err error) {
 	if len(q.Letter) > 0 {
 		if err := o.take(q.Letter); err != nil {
 			return "", err

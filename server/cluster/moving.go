@@ -11,6 +11,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -142,7 +143,7 @@ func (s *Seat) change(ctx context.Context, do func(ctx context.Context, n *Node)
 	n := s.Node()
 	switch {
 	case s.ctx.Err() != nil, n.runner.Load() == nil:
-		return saidToClients{ErrStopped}
+		return saidToClients{raftnode.ErrStopped}
 	case !n.config.Single || n.others == nil:
 		return errNotSingle
 	}
@@ -196,7 +197,7 @@ func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identit
 		case errors.As(err, &refused), ctx.Err() != nil, fatalToServer(err):
 			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
 		}
-		n.config.Logf(LogInfo, "waits until %s takes this server in: %v", topology.GroupLabel(n.config.Secret, g.Name, g), err)
+		n.config.Logf(raftnode.LogInfo, "waits until %s takes this server in: %v", topology.GroupLabel(n.config.Secret, g.Name, g), err)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
@@ -240,7 +241,7 @@ func (n *Node) resign(ctx context.Context) error {
 		return nil
 	}
 	if m.Voter(n.self.Member) && len(m.Conf.GetVoters()) == 1 {
-		return ErrLastVoter
+		return raftnode.ErrLastVoter
 	}
 	n.leaving.Store(true) // attend asks for it
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -276,7 +277,7 @@ func (s *Seat) move(n *Node, next *topology.Identity, ready func() error) error 
 		}
 		config.Cluster, config.Members, config.Join = &cluster, nil, nil
 		config.ID, config.Replaces, config.Name, config.Alone = 0, 0, "", false
-		config.Logf(LogNotice, "this server was %s, and is %s in another group from now on",
+		config.Logf(raftnode.LogNotice, "this server was %s, and is %s in another group from now on",
 			topology.MemberPublicID(config.Secret, n.self.Name, n.self.Member), topology.MemberPublicID(config.Secret, next.Name, next.Member))
 	case !errors.Is(why, errHasKeys) && !errors.Is(why, errHasSlots):
 		return s.lost(why)
@@ -370,7 +371,7 @@ func (n *Node) takeLeave(letter []byte) {
 		if bus, err := topology.BusOf(address); err == nil {
 			sent.Go(func() {
 				if _, err := m.Ask(ctx, bus, 0, letter); err != nil {
-					n.config.Logf(LogInfo, "%s is not told that this server has left its group: %v", address, err)
+					n.config.Logf(raftnode.LogInfo, "%s is not told that this server has left its group: %v", address, err)
 				}
 			})
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -29,7 +30,7 @@ var errSilent = errors.New("cluster: the server does not reply to that: it is st
 
 // AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15 seconds.
 func (n *Node) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
-	err = n.asked(func(*Runner) error {
+	err = n.asked(func(*raftnode.Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}
@@ -83,7 +84,7 @@ var errHeldStill = errors.New("cluster: slots are held still for a snapshot of t
 // log that says so, if none is on its way: whoever sees the same two twice knows that none was in between. The error is one of
 // this moment, such as that of slots that move; a leader that may have a successor waits until it knows.
 func (n *Node) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
-	err = n.asked(func(r *Runner) error {
+	err = n.asked(func(r *raftnode.Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}
@@ -93,7 +94,7 @@ func (n *Node) HoldStill(d time.Duration) (index uint64, own *slots.Set, err err
 	return index, own, err
 }
 
-func (o *others) holdStill(r *Runner, d time.Duration) (index uint64, own *slots.Set, err error) {
+func (o *others) holdStill(r *raftnode.Runner, d time.Duration) (index uint64, own *slots.Set, err error) {
 	m := &o.moves
 	m.mu.Lock()
 	m.still = max(m.still, o.n.monotonic()+d)
@@ -102,9 +103,7 @@ func (o *others) holdStill(r *Runner, d time.Duration) (index uint64, own *slots
 	if err := r.WaitHeld(); err != nil {
 		return 0, nil, err
 	}
-	var now *Members
-	err = ErrStopped
-	r.ask(func() { now, err = r.driver.mayChange() }) // a claim that is proposed may be in a snapshot
+	now, err := r.Settled() // a claim that is proposed may be in a snapshot
 	switch {
 	case err != nil:
 		return 0, nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/server/transport"
@@ -65,7 +66,7 @@ type NodeConfig struct {
 	TLS func() (accept, dial *tls.Config)
 	// Environment is the network and the clock, nil for those of the machine.
 	Environment *Environment
-	Logf        func(level LogLevel, format string, args ...any)
+	Logf        func(level raftnode.LogLevel, format string, args ...any)
 }
 
 // ClusterConfig is what a server is told of the cluster that its group is a part of.
@@ -91,13 +92,13 @@ func (c *NodeConfig) founder(id uint64) *topology.Member {
 // Node is a machine of a group, as its server sees it: the member and its connections.
 type Node struct {
 	config    NodeConfig
-	proposals *Proposals
+	proposals *raftnode.Proposals
 	server    handlers.Handlers // set by Start
 	withdraw  func()            // nil, or that of the seat, which ends with ctx
 	process   uint64            // drawn by lot
 	newest    uint64            // level that this server knows; see persistence.NewestLevel
 	mesh      *mesh.Mesh
-	runner    atomic.Pointer[Runner]
+	runner    atomic.Pointer[raftnode.Runner]
 	gone      atomic.Bool // this server has left the group
 	leaving   atomic.Bool // it is about to
 	others    *others     // nil for a group whose clients see no cluster
@@ -112,7 +113,7 @@ type Node struct {
 	listener net.Listener       // guarded by mu once Start is called
 	self     *topology.Identity // nil before it is known; guarded by mu
 	log      *grouplog.Log
-	members  *Members // as they were told last; guarded by mu
+	members  *raftnode.Members // as they were told last; guarded by mu
 
 	noting sync.Mutex
 	noted  topology.Identity // as the directory has it; guarded by noting
@@ -121,7 +122,7 @@ type Node struct {
 // listen makes a node, which takes part from Start on. A founder holds the port of the group from
 // now on, so that two nodes with one address are noticed before anything else happens; others
 // learn from their directory where they are.
-func listen(c NodeConfig, proposals *Proposals, failed chan error) (*Node, error) {
+func listen(c NodeConfig, proposals *raftnode.Proposals, failed chan error) (*Node, error) {
 	n := &Node{config: c, proposals: proposals, failed: failed}
 	n.ctx, n.end = context.WithCancel(context.Background())
 	if len(c.Members) == 0 || c.ID == 0 {
@@ -151,15 +152,15 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ctx.Err() != nil { // Close has not seen a runner, and perhaps no listener
-		return errors.Join(ErrStopped, n.listener.Close())
+		return errors.Join(raftnode.ErrStopped, n.listener.Close())
 	}
 	n.self, n.noted, n.log = self, *self, store.Log()
 	n.gone.Store(self.Left)
 	if err := n.connect(self, lazy); err != nil {
 		return err
 	}
-	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
-		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: server.Lead, Follow: server.Follow, Acknowledged: server.Acknowledged, Settle: server.Settle}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed, Led: n.reportLead,
+	r, err := raftnode.Run(store, lazy, raftnode.RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
+		Mesh: n.mesh, SendState: n.sendState, Role: raftnode.Role{Lead: server.Lead, Follow: server.Follow, Acknowledged: server.Acknowledged, Settle: server.Settle}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed, Led: n.reportLead,
 		Odd: n.config.Cluster != nil, Now: n.environment().Now, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()
@@ -169,7 +170,7 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 	n.runner.Store(r)
 	n.meetLocked(r.Members())
 	if self.Left {
-		n.config.Logf(LogWarn, "member %d has left the group: this directory cannot come back, a new one can join", self.Member)
+		n.config.Logf(raftnode.LogWarn, "member %d has left the group: this directory cannot come back, a new one can join", self.Member)
 	}
 	n.tasks.Go(n.serve)
 	n.tasks.Go(func() { n.watch(r) })
@@ -187,7 +188,7 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 // connect makes the meshes of this server. Loops serve messages only of those that are lazy, whose work is
 // short: others wait for the device.
 func (n *Node) connect(self *topology.Identity, lazy bool) (err error) {
-	logf := func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }
+	logf := func(format string, args ...any) { n.config.Logf(raftnode.LogInfo, format, args...) }
 	var beside *mesh.Mesh
 	if n.config.Cluster != nil {
 		if n.others, err = newOthers(n, self, logf); err != nil {
@@ -234,9 +235,9 @@ func (n *Node) serve() {
 }
 
 // watch tells when the member ends by itself.
-func (n *Node) watch(r *Runner) {
+func (n *Node) watch(r *raftnode.Runner) {
 	<-r.Ended()
-	if err := r.Err(); !errors.Is(err, ErrStopped) {
+	if err := r.Err(); !errors.Is(err, raftnode.ErrStopped) {
 		n.fail(err)
 	}
 }
@@ -253,22 +254,22 @@ func (n *Node) fail(err error) {
 }
 
 // receive hands over a message. One that comes before the start is lost.
-func (n *Node) receive(m *Message, more bool) {
+func (n *Node) receive(m *raftnode.Message, more bool) {
 	if r := n.runner.Load(); r != nil {
 		r.Receive(m, more)
 	}
 }
 
-func (n *Node) sendState(ctx context.Context, m *Message, state io.Reader) error {
-	return n.mesh.SendState(ctx, m, state, stateRate)
+func (n *Node) sendState(ctx context.Context, m *raftnode.Message, state io.Reader) error {
+	return n.mesh.SendState(ctx, m, state, raftnode.StateRate)
 }
 
 // receiveState takes a state in. One that comes before the start is sent again.
-func (n *Node) receiveState(m *Message, state io.Reader) error {
+func (n *Node) receiveState(m *raftnode.Message, state io.Reader) error {
 	if r := n.runner.Load(); r != nil {
 		return r.ReceiveState(m, state)
 	}
-	return ErrStopped
+	return raftnode.ErrStopped
 }
 
 // Held reports whether this member leads, and no other one can.
@@ -294,11 +295,11 @@ func (n *Node) Fresh(patient bool) bool {
 		limit = max(limit, n.config.MaxStale)
 	}
 	r := n.runner.Load()
-	return r != nil && r.Heard() < limit && r.reads.Load()
+	return r != nil && r.Heard() < limit && r.Reads()
 }
 
 // View returns what this member knows of the group, nil before the start.
-func (n *Node) View() *View {
+func (n *Node) View() *raftnode.View {
 	if r := n.runner.Load(); r != nil {
 		return r.View()
 	}
@@ -355,13 +356,13 @@ func (n *Node) TakeOver() {
 }
 
 // Close ends the part of this member in order. The store is closed next.
-func (n *Node) Close() error { return n.part((*Runner).Close) }
+func (n *Node) Close() error { return n.part((*raftnode.Runner).Close) }
 
 // retire is Close for a server that goes on, with its store, as another node.
-func (n *Node) retire() error { return n.part((*Runner).Retire) }
+func (n *Node) retire() error { return n.part((*raftnode.Runner).Retire) }
 
 // part ends the part of this member, and its connections.
-func (n *Node) part(end func(*Runner) error) error {
+func (n *Node) part(end func(*raftnode.Runner) error) error {
 	n.end()
 	n.mu.Lock() // a Start that is under way sees the end
 	r, l := n.runner.Load(), n.listener

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -105,7 +106,7 @@ func (n *Node) Shard() (own *slots.Set, covered bool) {
 // ownGroup is what this server says of its own group.
 func (n *Node) ownGroup() *topology.Group {
 	r, m := n.runner.Load(), n.roster()
-	v := r.view.Load()
+	v := r.Seen()
 	g := &topology.Group{Name: n.self.Name, Index: m.Index, Claim: m.Claim, Term: v.Term, Leader: v.Leader}
 	for _, id := range m.IDs() {
 		g.Members = append(g.Members, topology.GroupMember{ID: id, Address: n.addressIn(m, id), Learner: !m.Voter(id)})
@@ -181,7 +182,7 @@ func (o *others) reportLocked(d *topology.Division) {
 		}
 	}
 	if text != o.contest && text != "" {
-		o.n.config.Logf(LogWarn, "slots that this group claims are those of groups which have had slots for longer%s: clients are sent there, and keys of these slots that are here stay on disk, unseen", text)
+		o.n.config.Logf(raftnode.LogWarn, "slots that this group claims are those of groups which have had slots for longer%s: clients are sent there, and keys of these slots that are here stay on disk, unseen", text)
 	}
 	o.contest = text
 }
@@ -189,6 +190,6 @@ func (o *others) reportLocked(d *topology.Division) {
 // refusedByOthers implements mesh.Config.Refused for connections with other groups.
 func (n *Node) refusedByOthers(incoming bool, where string, why error) {
 	if !errors.Is(why, io.EOF) && n.refusals.due(where+why.Error(), n.monotonic()) {
-		n.config.Logf(LogNotice, "no connection with %s, of another group: %v (incoming: %v)", where, why, incoming)
+		n.config.Logf(raftnode.LogNotice, "no connection with %s, of another group: %v (incoming: %v)", where, why, incoming)
 	}
 }

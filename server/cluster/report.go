@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -29,12 +30,12 @@ func (o *others) labelLocked(name string) string {
 
 // reportLead logs that the leader of the group is another one, or that this member has lost or regained its vote. before is nil at
 // the start. The server itself says when it begins to lead and ceases to.
-func (n *Node) reportLead(before, now *View) {
+func (n *Node) reportLead(before, now *raftnode.View) {
 	if before == nil {
-		before = &View{ID: now.ID}
+		before = &raftnode.View{ID: now.ID}
 	}
-	addressOf := func(v *View, id uint64) string {
-		if i := slices.IndexFunc(v.Members, func(m MemberView) bool { return m.ID == id }); i >= 0 {
+	addressOf := func(v *raftnode.View, id uint64) string {
+		if i := slices.IndexFunc(v.Members, func(m raftnode.MemberView) bool { return m.ID == id }); i >= 0 {
 			return v.Members[i].Address
 		}
 		return ""
@@ -42,21 +43,21 @@ func (n *Node) reportLead(before, now *View) {
 	switch {
 	case before.Leader == now.Leader:
 	case now.Leader != 0 && now.Leader != now.ID:
-		n.config.Logf(LogNotice, "%s leads the group from now on, in term %d", n.label(now.Leader, addressOf(now, now.Leader)), now.Term)
+		n.config.Logf(raftnode.LogNotice, "%s leads the group from now on, in term %d", n.label(now.Leader, addressOf(now, now.Leader)), now.Term)
 	case now.Leader == 0 && before.Leader != now.ID:
-		n.config.Logf(LogNotice, "%s does not lead the group any more, and no leader is known", n.label(before.Leader, addressOf(before, before.Leader)))
+		n.config.Logf(raftnode.LogNotice, "%s does not lead the group any more, and no leader is known", n.label(before.Leader, addressOf(before, before.Leader)))
 	}
 	switch {
 	case now.Lost && !before.Lost:
-		n.config.Logf(LogNotice, "this member may lack writes that it has acknowledged, as it ended without order: it does not vote before it has heard what is committed")
+		n.config.Logf(raftnode.LogNotice, "this member may lack writes that it has acknowledged, as it ended without order: it does not vote before it has heard what is committed")
 	case before.Lost && !now.Lost:
-		n.config.Logf(LogNotice, "this member has what is committed, and votes again")
+		n.config.Logf(raftnode.LogNotice, "this member has what is committed, and votes again")
 	}
 }
 
 // leaderless logs, once a minute, that the group has been without a leader for longer than elections take, and what ends that.
 // since is when that began, by the clock of the node, 0 for a group that has a leader; it returns when it has.
-func (n *Node) leaderless(v *View, since time.Duration) time.Duration {
+func (n *Node) leaderless(v *raftnode.View, since time.Duration) time.Duration {
 	now := n.monotonic()
 	if v.Leader != 0 {
 		return 0
@@ -69,10 +70,10 @@ func (n *Node) leaderless(v *View, since time.Duration) time.Duration {
 		return since
 	}
 	if v.Lost {
-		n.config.Logf(LogWarn, "no leader is known for %v, and this member does not vote: it may lack writes that it has acknowledged, as it ended without order. "+
+		n.config.Logf(raftnode.LogWarn, "no leader is known for %v, and this member does not vote: it may lack writes that it has acknowledged, as it ended without order. "+
 			"If a majority ended so, the group waits: start all members that still have their data, and have them vote by VIGIL.CLUSTER RECOVER LOSE-WRITES (docs/cluster.md)", silence.Round(time.Second))
 	} else {
-		n.config.Logf(LogWarn, "no leader is known for %v: a majority of the members is not reached, or does not vote as it may lack writes. VIGIL.CLUSTER STATUS at each one says so", silence.Round(time.Second))
+		n.config.Logf(raftnode.LogWarn, "no leader is known for %v: a majority of the members is not reached, or does not vote as it may lack writes. VIGIL.CLUSTER STATUS at each one says so", silence.Round(time.Second))
 	}
 	return since
 }

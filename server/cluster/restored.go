@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -85,13 +86,13 @@ func (n *Node) lives(ctx context.Context, self *topology.Identity, was string, l
 
 // found makes this server a new group, of a part of a cluster snapshot.
 func (n *Node) found(self *topology.Identity, store *member.Member, origin *snapshot.Origin) error {
-	id, err := standAlone(store, self.Address, func(topology.Claim) topology.Claim { return topology.Claim{} })
+	id, err := raftnode.StandAlone(store, self.Address, func(topology.Claim) topology.Claim { return topology.Claim{} })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	name := drawName()
 	*self = topology.Identity{Group: topology.GroupID(n.config.Secret, name), Name: name, Member: id, Address: self.Address, Known: map[uint64]string{}, Restored: origin}
-	n.config.Logf(LogWarn, "this server is a new group, restored from %s", origin)
+	n.config.Logf(raftnode.LogWarn, "this server is a new group, restored from %s", origin)
 	return nil
 }
 
@@ -170,6 +171,6 @@ func (o *others) missing(own *snapshot.Origin) {
 	}
 	o.mu.Unlock()
 	if of.Len() > 0 {
-		o.n.config.Logf(LogWarn, "no server of cluster-peers is restored from the parts of the cluster snapshot %s with the slots %s: these are of no group until CLUSTER MEET leads to one", own.Whole.Name, of)
+		o.n.config.Logf(raftnode.LogWarn, "no server of cluster-peers is restored from the parts of the cluster snapshot %s with the slots %s: these are of no group until CLUSTER MEET leads to one", own.Whole.Name, of)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -56,7 +57,7 @@ func TestDirectoriesOfSnapshotsBeginAsNewGroups(t *testing.T) {
 // A restored group has the slots of its part at first, all of them at once and no others, whatever keys it has.
 func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
 	o := bareOthers()
-	o.n.self, o.n.members = &topology.Identity{Restored: restoredFrom("b", "x")}, &Members{}
+	o.n.self, o.n.members = &topology.Identity{Restored: restoredFrom("b", "x")}, &raftnode.Members{}
 	o.division.Store(&topology.Division{})
 	if origin, of := o.part(); origin == nil || of.String() != "6-16383" {
 		t.Fatalf("the part is %v, %s", origin, of)
@@ -66,10 +67,10 @@ func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, c, err)
 		}
 	}
-	if err := o.mayHaveSome(&Members{Claim: topology.Claim{Slots: slotSet(t, "6-16383"), Since: 1}}); err != nil {
+	if err := o.mayHaveSome(&raftnode.Members{Claim: topology.Claim{Slots: slotSet(t, "6-16383"), Since: 1}}); err != nil {
 		t.Error(err)
 	}
-	o.n.members = &Members{Claim: topology.Claim{Slots: slotSet(t, "7"), Since: 1}}
+	o.n.members = &raftnode.Members{Claim: topology.Claim{Slots: slotSet(t, "7"), Since: 1}}
 	if origin, _ := o.part(); origin != nil {
 		t.Error("a group that has claimed its slots is like others")
 	}
@@ -81,7 +82,7 @@ func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
 // Until then it exchanges nothing with servers that are not restored from another part of the same snapshot.
 func TestRestoredGroupIsStrangeToOthers(t *testing.T) {
 	a, b := twoMoving(t)
-	o := &others{n: &Node{config: a.node.config, self: &topology.Identity{Restored: restoredFrom("a", "x")}, members: &Members{}}, mesh: a.node.others.mesh}
+	o := &others{n: &Node{config: a.node.config, self: &topology.Identity{Restored: restoredFrom("a", "x")}, members: &raftnode.Members{}}, mesh: a.node.others.mesh}
 	for _, x := range []struct {
 		theirs *snapshot.Origin
 		want   string

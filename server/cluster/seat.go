@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -14,7 +15,7 @@ import (
 // A Seat is a server's place in a cluster. It has one Node at a time: a server that becomes a member of
 // another group while it runs gets another one, on the same store; see [Seat.Replicate].
 type Seat struct {
-	proposals *Proposals
+	proposals *raftnode.Proposals
 	node      atomic.Pointer[Node]
 	failed    chan error
 
@@ -35,7 +36,7 @@ type Seat struct {
 
 // Listen makes the place of a server, which takes part from Start on; see listen.
 func Listen(c NodeConfig) (*Seat, error) {
-	s := &Seat{proposals: NewProposals(), failed: make(chan error, 1), changes: newTurn()}
+	s := &Seat{proposals: raftnode.NewProposals(), failed: make(chan error, 1), changes: newTurn()}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	n, err := listen(c, s.proposals, s.failed)
 	if err != nil {

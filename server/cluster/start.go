@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -24,8 +25,6 @@ import (
 // hopeForMove is how often the election timeout passes before a server gives up that asks for
 // an address which the group does not allow it, such as that of a copy.
 const hopeForMove = 20
-
-var errNewDirectory = errors.New("cluster: the directory belongs to no member yet: cluster-members founds a group, cluster-join joins one")
 
 // identify returns which member the directory is of, and makes it ready to be that: it is
 // written, the port of the group is held, and the group knows the address.
@@ -107,7 +106,7 @@ func (n *Node) newcomer(log *grouplog.Log) (*topology.Identity, error) {
 	case !blank:
 		return nil, errors.New("cluster: the directory is of a member, of an earlier version: start once with the cluster-members and the cluster-member-id that it had")
 	case len(n.config.Join) == 0:
-		return nil, errNewDirectory
+		return nil, raftnode.ErrNewDirectory
 	}
 	self.Group = topology.GroupID(n.config.Secret, self.Name)
 	return self, nil
@@ -247,7 +246,7 @@ func (n *Node) listenBus(address string) (net.Listener, error) {
 // visitor is a mesh that only asks.
 func (n *Node) visitor(self *topology.Identity) *mesh.Mesh {
 	return mesh.New(mesh.Config{Cluster: self.Group, Self: n.origin(self), Dial: n.dial,
-		Logf: func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
+		Logf: func(format string, args ...any) { n.config.Logf(raftnode.LogInfo, format, args...) }})
 }
 
 func (n *Node) origin(self *topology.Identity) mesh.Origin {
@@ -270,7 +269,7 @@ func (n *Node) enter(ctx context.Context, self *topology.Identity) error {
 		return errors.New("cluster: the group has taken the server in without an id")
 	}
 	self.Member, self.Known = a.Member, a.Members
-	n.config.Logf(LogNotice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
+	n.config.Logf(raftnode.LogNotice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
 	return nil
 }
 
@@ -292,13 +291,13 @@ func (n *Node) findGroup(ctx context.Context, self *topology.Identity) error {
 			case errors.Is(err, mesh.ErrCluster):
 				return nil
 			case n.refusals.due("group of "+address, n.monotonic()):
-				n.config.Logf(LogNotice, "waits until %s says which group it is of: %v", address, err)
+				n.config.Logf(raftnode.LogNotice, "waits until %s says which group it is of: %v", address, err)
 			}
 		}
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
-			return ErrStopped
+			return raftnode.ErrStopped
 		}
 	}
 }
@@ -325,7 +324,7 @@ func askGroup(ctx context.Context, m asker, address string) (name string, err er
 func (n *Node) move(ctx context.Context, self *topology.Identity, was string, log *grouplog.Log) error {
 	m := n.visitor(self)
 	defer m.Close()
-	n.config.Logf(LogNotice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
+	n.config.Logf(raftnode.LogNotice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
 	others, err := n.former(self, log)
 	if err != nil {
 		return err
@@ -341,7 +340,7 @@ func (n *Node) move(ctx context.Context, self *topology.Identity, was string, lo
 
 // former returns the addresses of the other members, as the directory knows them.
 func (n *Node) former(self *topology.Identity, log *grouplog.Log) (others []string, err error) {
-	known, err := decodeMembers(log.Membership().Index, log.Membership().Members)
+	known, err := raftnode.DecodeMembers(log.Membership().Index, log.Membership().Members)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -361,13 +360,13 @@ func (n *Node) former(self *topology.Identity, log *grouplog.Log) (others []stri
 // becomeAlone makes this server all of its group.
 func (n *Node) becomeAlone(self *topology.Identity, store *member.Member) error {
 	was := self.Member
-	id, err := standAlone(store, self.Address, func(former topology.Claim) topology.Claim { return former })
+	id, err := raftnode.StandAlone(store, self.Address, func(former topology.Claim) topology.Claim { return former })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	self.Member, self.Left, self.Replaces, self.Known = id, false, 0, nil
 	_, last := store.Log().Bounds()
-	n.config.Logf(LogWarn, "--recover alone: member %d is member %d now, the only one of its group, with all that its log has, up to entry %d; acknowledged writes that it lacks are lost, and the former members cannot come back (cluster-members and cluster-member-id are of no use any more)", was, id, last)
+	n.config.Logf(raftnode.LogWarn, "--recover alone: member %d is member %d now, the only one of its group, with all that its log has, up to entry %d; acknowledged writes that it lacks are lost, and the former members cannot come back (cluster-members and cluster-member-id are of no use any more)", was, id, last)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -69,7 +70,7 @@ func (n *Node) refuse(direction, address string, err error) {
 	if !n.refusals.due(direction+host+kind, n.monotonic()) {
 		return
 	}
-	n.config.Logf(LogWarn, "no encrypted connection %s %s: %v%s", direction, host, err, why)
+	n.config.Logf(raftnode.LogWarn, "no encrypted connection %s %s: %v%s", direction, host, err, why)
 }
 
 // tlsListener accepts encrypted connections.

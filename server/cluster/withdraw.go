@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -83,7 +84,7 @@ func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
 	}
 	defer s.changes.leave()
 	if n.ctx.Err() != nil || n.bound() != group { // it has gone over meanwhile, or to another one
-		return false, ErrStopped
+		return false, raftnode.ErrStopped
 	}
 	if !n.others.up(group) {
 		return false, errors.New("cluster: it is not heard")
@@ -97,7 +98,7 @@ func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
 	if _, err := ask(ctx, m, n.others.leadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
 		return false, err
 	}
-	n.config.Logf(LogNotice, "%s lets member %d go, as which this server has not come up", n.others.label(group), id)
+	n.config.Logf(raftnode.LogNotice, "%s lets member %d go, as which this server has not come up", n.others.label(group), id)
 	return true, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -78,9 +79,9 @@ func TestLearnersOfOthersStay(t *testing.T) {
 
 // A request to let a member go that comes late must not meet one that has come up meanwhile.
 func TestMemberThatHasComeUpIsNotLetGo(t *testing.T) {
-	v := &View{Members: []MemberView{{ID: 1, Match: 9}, {ID: 2, Match: 7}, {ID: 3}}}
+	v := &raftnode.View{Members: []raftnode.MemberView{{ID: 1, Match: 9}, {ID: 2, Match: 7}, {ID: 3}}}
 	for id, want := range map[uint64]bool{1: true, 2: true, 3: false, 4: false} {
-		if got := v.heard(id); got != want {
+		if got := v.Heard(id); got != want {
 			t.Errorf("member %d is heard: %v, want %v", id, got, want)
 		}
 	}

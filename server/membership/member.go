@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/certs"
 	"github.com/vigildb/vigil/server/cluster"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/structures/slots"
@@ -184,15 +185,15 @@ func listensAt(set *conf.Settings) string {
 }
 
 // logGroup writes what a node says to the log of the server, if loglevel admits it.
-func logGroup(config *conf.Config, log *slog.Logger) func(level cluster.LogLevel, format string, args ...any) {
+func logGroup(config *conf.Config, log *slog.Logger) func(level raftnode.LogLevel, format string, args ...any) {
 	type levels struct {
 		shown conf.LogLevel
 		slog  slog.Level
 	}
-	of := map[cluster.LogLevel]levels{cluster.LogDebug: {conf.LogDebug, slog.LevelDebug}, cluster.LogInfo: {conf.LogVerbose, slog.LevelDebug + 2},
-		cluster.LogNotice: {conf.LogNotice, slog.LevelInfo},
-		cluster.LogWarn:   {conf.LogWarning, slog.LevelWarn}, cluster.LogError: {conf.LogWarning, slog.LevelError}}
-	return func(level cluster.LogLevel, format string, args ...any) {
+	of := map[raftnode.LogLevel]levels{raftnode.LogDebug: {conf.LogDebug, slog.LevelDebug}, raftnode.LogInfo: {conf.LogVerbose, slog.LevelDebug + 2},
+		raftnode.LogNotice: {conf.LogNotice, slog.LevelInfo},
+		raftnode.LogWarn:   {conf.LogWarning, slog.LevelWarn}, raftnode.LogError: {conf.LogWarning, slog.LevelError}}
+	return func(level raftnode.LogLevel, format string, args ...any) {
 		if l := of[level]; l.shown >= config.Settings().LogLevel && log.Enabled(context.Background(), l.slog) {
 			log.Log(context.Background(), l.slog, "group: "+fmt.Sprintf(format, args...))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/cluster"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/conf"
 )
@@ -36,14 +37,14 @@ func views(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
 // shown is what clients see of a view and a division. It is made once for both: the names are hashes, and many calls
 // may look at the same time.
 type shown struct {
-	view       *cluster.View
+	view       *raftnode.View
 	division   *topology.Division  // nil outside a cluster
 	names      *topology.Announced // likewise
 	membership commands.Membership
 }
 
 // show makes what clients see. The last one may have a part of it.
-func show(last *shown, group string, v *cluster.View, d *topology.Division, names *topology.Announced, set *conf.Settings) *shown {
+func show(last *shown, group string, v *raftnode.View, d *topology.Division, names *topology.Announced, set *conf.Settings) *shown {
 	m := commands.Membership{Name: set.ClusterName, ID: topology.GroupPublicID(set.ClusterSecret, group), Leader: -1, Led: v.Leader != 0, Leads: v.Leads,
 		Syncing: v.Lost, Synced: set.AppendFsync == conf.FsyncAlways, Term: v.Term, Last: v.Last, Commits: v.Committed, Received: v.Received, Level: v.Level}
 	for i, o := range v.Members {
