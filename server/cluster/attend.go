@@ -155,7 +155,7 @@ func (n *Node) note(change func(self *topology.Identity)) {
 }
 
 // Gone reports whether this server has left its group.
-func (n *Node) Gone() bool { return n.gone.Load() }
+func (s *Seat) Gone() bool { return s.Node().gone.Load() }
 
 // refused implements mesh.Config.Refused.
 func (n *Node) refused(incoming bool, where string, why error) {
@@ -274,7 +274,8 @@ func (n *Node) news() error {
 
 // RemoveMember takes a member out of the group, at the leader; see [Runner.Leave]. This server may itself
 // be the one: it goes on to ask for that, after having handed over, and RemoveMember does not wait.
-func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
+func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
+	n := s.Node()
 	return n.asked(func(r *raftnode.Runner) error {
 		if id != n.self.Member {
 			return r.Leave(ctx, id, force)
@@ -288,18 +289,19 @@ func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
 }
 
 // ReplaceMember has a member take the place of another one, which leaves; see [Runner.Promote].
-func (n *Node) ReplaceMember(ctx context.Context, leaves, by uint64) error {
-	return n.asked(func(r *raftnode.Runner) error { return r.Promote(ctx, by, leaves) })
+func (s *Seat) ReplaceMember(ctx context.Context, leaves, by uint64) error {
+	return s.Node().asked(func(r *raftnode.Runner) error { return r.Promote(ctx, by, leaves) })
 }
 
 // TransferTo has a member lead, at the leader.
-func (n *Node) TransferTo(id uint64) error {
-	return n.asked(func(r *raftnode.Runner) error { return r.Transfer(id) })
+func (s *Seat) TransferTo(id uint64) error {
+	return s.Node().asked(func(r *raftnode.Runner) error { return r.Transfer(id) })
 }
 
 // RecoverVote has this member vote although it may lack what it has acknowledged; see
 // [Runner.Recover].
-func (n *Node) RecoverVote() (last, term uint64, err error) {
+func (s *Seat) RecoverVote() (last, term uint64, err error) {
+	n := s.Node()
 	err = n.asked(func(r *raftnode.Runner) (e error) {
 		last, term, e = r.Recover(2 * n.config.Election)
 		return e
@@ -325,6 +327,16 @@ func (n *Node) asked(do func(r *raftnode.Runner) error) error {
 	return nil
 }
 
+// inCluster is asked for what a server does that is of a cluster.
+func (n *Node) inCluster(do func(r *raftnode.Runner) error) error {
+	return n.asked(func(r *raftnode.Runner) error {
+		if n.others == nil {
+			return errNoCluster
+		}
+		return do(r)
+	})
+}
+
 // saidToClients is an error without the name of the package.
 type saidToClients struct{ error }
 
@@ -333,7 +345,8 @@ func (e saidToClients) Error() string { return strings.ReplaceAll(e.error.Error(
 func (e saidToClients) Unwrap() error { return e.error }
 
 // Upgrade raises the level of the group, at the leader; see [Runner.Upgrade]. It returns what the levels between add.
-func (n *Node) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
+func (s *Seat) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
+	n := s.Node()
 	err = n.asked(func(r *raftnode.Runner) (e error) {
 		from, to, e = r.Upgrade(ctx, dry)
 		return e

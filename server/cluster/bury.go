@@ -29,11 +29,9 @@ func (o *others) lies(name string) bool { return o.division.Load().Lies(name) }
 
 // BuryGroup buries the group of the member with a public ID, on which the group of this server agrees, which this server leads. It
 // returns the slots that are of no group now. known is false if no group has such a member.
-func (n *Node) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
-	err = n.asked(func(r *raftnode.Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
+func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
+	n := s.Node()
+	err = n.inCluster(func(r *raftnode.Runner) error {
 		g, _ := n.others.named(id)
 		if known = g != nil && len(g.Members) > 0; !known {
 			return nil

@@ -21,7 +21,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 		o.heard[name] = raftnode.Now() - time.Hour
 		o.mu.Unlock()
 		var known bool
-		freed, known, err = m.node.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
+		freed, known, err = m.seat.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
 		if err == nil && !known {
 			m.t.Fatalf("group %s is not known", name)
 		}
@@ -39,7 +39,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 // adds gives slots that nobody has to the group, as CLUSTER ADDSLOTS does.
 func (m *moving) adds(of *slots.Set) {
 	m.t.Helper()
-	if err := m.node.TakeSlots(m.t.Context(), of); err != nil {
+	if err := m.seat.TakeSlots(m.t.Context(), of); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -70,7 +70,7 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 			if state, err := a.node.others.attempt(a.node.runner.Load(), name, attempt); state == attemptGiven {
 				t.Errorf("the group that lies buried is told that the slots are given: %v", err)
 			}
-			if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
+			if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
 				t.Error("slots are moved to a group that lies buried")
 			}
 			a.until("the slots are back", func() bool { return !a.claim().Moving() && a.node.Division().Slots.Len() == slots.Count })
@@ -93,7 +93,7 @@ func (m *moving) giveWithout(attempt uint64) {
 		func(now *raftnode.Members) bool { return topology.MoveOf(now.Given, attempt) != nil }); err != nil {
 		m.t.Fatal(err)
 	}
-	m.node.EndMove(attempt)
+	m.seat.EndMove(attempt)
 }
 
 // Slots that the lost group had taken, as far as was heard, are lost with it: of what is left of their keys at the giver nobody knows
@@ -131,7 +131,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Helper()
 		a, b = twoMoving(t)
 		attempt := a.begin(b, of)
-		if err := a.node.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+		if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 			t.Fatal(err)
 		}
 		if complete {
@@ -171,7 +171,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 // hand and that no group has.
 func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	a, b := twoMoving(t)
-	if err := a.node.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
+	if err := a.seat.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
 	b.until("slots are free", func() bool { return b.node.Division().Others[0].Slots.Len() == slots.Count-100 })
@@ -189,7 +189,7 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	if d := b.node.Division(); d.Slots.Len() > 0 || len(d.Others) != 1 || d.Others[0].Slots.Len() != slots.Count-50 {
 		t.Errorf("it has %s; the others are %+v", d.Slots, d.Others)
 	}
-	if _, _, err := b.node.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, errSelfLies) {
+	if _, _, err := b.seat.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, errSelfLies) {
 		t.Errorf("it buries another one: %v", err)
 	}
 	if _, err := b.node.others.askMove(t.Context(), a.node.Name(), &moveRequest{What: asksExpect, Attempt: 7, Slots: "60"}); err == nil || len(a.claim().Taking) > 0 {
@@ -204,7 +204,7 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	if n := b.node.others.claimAgain(outdonePeriods); n != 0 || b.claim().Since != before.Since {
 		t.Error("it claims its slots again")
 	}
-	if err := b.node.TakeSlots(t.Context(), slotSet(t, "49-50")); !errors.Is(err, ErrSlotsTaken) {
+	if err := b.seat.TakeSlots(t.Context(), slotSet(t, "49-50")); !errors.Is(err, ErrSlotsTaken) {
 		t.Errorf("it takes slots that another group has: %v", err)
 	}
 	if got := a.node.Division(); len(got.Others) > 0 {
@@ -250,17 +250,17 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	c.with = []string{"127.0.0.1:1"}
 	meets := func(from, to *moving) {
 		t.Helper()
-		if err := from.node.Meet(t.Context(), to.node.self.Address); err != nil {
+		if err := from.seat.Meet(t.Context(), to.node.self.Address); err != nil {
 			t.Fatal(err)
 		}
 	}
 	meets(b, c)
-	if err := a.node.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
+	if err := a.seat.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
-	b.until("slots are free", func() bool { return b.node.TakeSlots(t.Context(), slotSet(t, "0-49")) == nil })
+	b.until("slots are free", func() bool { return b.seat.TakeSlots(t.Context(), slotSet(t, "0-49")) == nil })
 	c.until("slots are free", func() bool {
-		return len(c.node.Division().Others) == 2 && c.node.TakeSlots(t.Context(), slotSet(t, "50-99")) == nil
+		return len(c.node.Division().Others) == 2 && c.seat.TakeSlots(t.Context(), slotSet(t, "50-99")) == nil
 	})
 	b.until("all have slots", func() bool { return b.node.Division().Covered && a.node.Division().Covered })
 	c.stop()
@@ -274,7 +274,7 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	b.start()
 	c.start()
 	c.until("it has heard of its burial", func() bool {
-		_ = b.node.Meet(t.Context(), c.node.self.Address)
+		_ = b.seat.Meet(t.Context(), c.node.self.Address)
 		return c.node.others.lies(c.node.Name())
 	})
 	if d := c.node.Division(); d.Slots.Len() > 0 {

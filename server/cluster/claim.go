@@ -162,12 +162,14 @@ func (o *others) mayHaveSome(m *raftnode.Members) error {
 }
 
 // TakeSlots gives slots that no group has to that of this server, which leads it.
-func (n *Node) TakeSlots(ctx context.Context, add *slots.Set) error {
+func (s *Seat) TakeSlots(ctx context.Context, add *slots.Set) error {
+	n := s.Node()
 	return n.reclaim(ctx, func(m *raftnode.Members) (topology.Claim, error) { return n.others.with(m, add) })
 }
 
 // DropSlots takes slots from the group of this server, which leads it.
-func (n *Node) DropSlots(ctx context.Context, drop *slots.Set) error {
+func (s *Seat) DropSlots(ctx context.Context, drop *slots.Set) error {
+	n := s.Node()
 	return n.reclaim(ctx, func(m *raftnode.Members) (topology.Claim, error) {
 		c := m.Claim
 		c.Slots = m.Slots.Without(drop)
@@ -177,10 +179,7 @@ func (n *Node) DropSlots(ctx context.Context, drop *slots.Set) error {
 
 // reclaim changes the claim of the group, and returns when this server goes by that.
 func (n *Node) reclaim(ctx context.Context, next func(*raftnode.Members) (topology.Claim, error)) error {
-	return n.asked(func(r *raftnode.Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
+	return n.inCluster(func(r *raftnode.Runner) error {
 		err := r.Claim(ctx, next)
 		n.others.look()
 		n.others.tell()
@@ -191,7 +190,8 @@ func (n *Node) reclaim(ctx context.Context, next func(*raftnode.Members) (topolo
 var errNoCluster = errors.New("cluster: clients of this server see no cluster")
 
 // Meet exchanges tables with the server at an address.
-func (n *Node) Meet(ctx context.Context, address string) error {
+func (s *Seat) Meet(ctx context.Context, address string) error {
+	n := s.Node()
 	return n.asked(func(*raftnode.Runner) error {
 		switch {
 		case n.others == nil:

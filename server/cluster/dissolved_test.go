@@ -34,8 +34,8 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if b.node.Gone() || !n.Gone() {
-		t.Errorf("its leader has left: %v, its member: %v", b.node.Gone(), n.Gone())
+	if b.seat.Gone() || !n.gone.Load() {
+		t.Errorf("its leader has left: %v, its member: %v", b.seat.Gone(), n.gone.Load())
 	}
 	left := n.others.without(a.node.Name())[b.node.Name()]
 	if left == nil || len(left.Members) != 1 || slices.ContainsFunc(left.Members, func(m topology.GroupMember) bool { return m.ID == n.self.Member }) {

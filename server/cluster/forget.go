@@ -15,11 +15,9 @@ var errForgetsLeader = errors.New("the member leads its group")
 
 // Forget has the group of the member with a public ID let it go, unless that leads it. known is false if no group
 // has or had such a member.
-func (n *Node) Forget(ctx context.Context, id string) (known bool, err error) {
-	err = n.asked(func(*raftnode.Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
+func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
+	n := s.Node()
+	err = n.inCluster(func(*raftnode.Runner) error {
 		g, member := n.others.named(id)
 		if g == nil {
 			return nil

@@ -51,11 +51,9 @@ var (
 
 // OrderMove has the leader of another group move slots of that to a third one, or to this server's. Clients know both
 // by their IDs. It returns when that has begun.
-func (n *Node) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
-	return n.asked(func(*raftnode.Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
+func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
+	n := s.Node()
+	return n.inCluster(func(*raftnode.Runner) error {
 		if to == topology.GroupPublicID(n.config.Secret, n.Name()) {
 			to = n.Name()
 		} else if name, err := n.others.group(to); err == nil {
@@ -73,11 +71,9 @@ func (n *Node) OrderMove(ctx context.Context, from, to string, of *slots.Set) er
 
 // BeginMove has the group that clients know by an ID expect the keys of slots, which this server's group has and this
 // server leads. It returns a number for this attempt, to which EndMove belongs. There is one at a time.
-func (n *Node) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error) {
-	err = n.asked(func(r *raftnode.Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
+func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error) {
+	n := s.Node()
+	err = n.inCluster(func(r *raftnode.Runner) error {
 		attempt, err = n.others.begin(ctx, r, to, of)
 		return err
 	})
@@ -182,11 +178,9 @@ func (o *others) endMove(attempt uint64) {
 
 // SendKeys has the other group take keys, and returns when they are in its log. After an error, with which they may be there or
 // not, the attempt is of no use any more: keys that are sent again could come behind later ones.
-func (n *Node) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
-	return n.asked(func(r *raftnode.Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
+func (s *Seat) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
+	n := s.Node()
+	return n.inCluster(func(r *raftnode.Runner) error {
 		l := n.others.leaves(attempt)
 		if l == nil || r.Leading() != l.term {
 			return errMoveEnded
@@ -202,12 +196,10 @@ func (n *Node) SendKeys(ctx context.Context, attempt uint64, keys []byte) error 
 // when the group has agreed on that, and the other one has the slots, unless that takes a while. With an error
 // the slots are still this group's if decided says so. Otherwise the outcome is not known before this
 // leadership ends, and keys must not change until then.
-func (n *Node) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error) {
+func (s *Seat) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error) {
+	n := s.Node()
 	decided = true
-	err = n.asked(func(r *raftnode.Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
+	err = n.inCluster(func(r *raftnode.Runner) error {
 		decided, err = n.others.give(ctx, r, attempt)
 		return err
 	})
@@ -244,7 +236,8 @@ func (o *others) give(ctx context.Context, r *raftnode.Runner, attempt uint64) (
 }
 
 // EndMove ends an attempt, which changes nothing unless the slots were given away.
-func (n *Node) EndMove(attempt uint64) {
+func (s *Seat) EndMove(attempt uint64) {
+	n := s.Node()
 	if n.others != nil {
 		n.others.endMove(attempt)
 	}

@@ -104,7 +104,7 @@ func (m *moving) start() {
 	}
 	m.node = m.seat.Node()
 	m.up = true
-	m.until("it leads", func() bool { return m.node.Held() && m.node.Division().Name != "" })
+	m.until("it leads", func() bool { return m.seat.Held() && m.node.Division().Name != "" })
 }
 
 // stop ends the server: the leadership ends, and another one begins with start.
@@ -196,7 +196,7 @@ func (m *moving) claim() topology.Claim { return m.node.roster().Claim }
 // begin begins to move slots to another group.
 func (m *moving) begin(to *moving, of *slots.Set) uint64 {
 	m.t.Helper()
-	attempt, err := m.node.BeginMove(m.t.Context(), to.id(), of)
+	attempt, err := m.seat.BeginMove(m.t.Context(), to.id(), of)
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -317,7 +317,8 @@ func (o *others) report(what string, err error) {
 // Passing returns the slots that are on their way: those that other groups have given to this server's, which has not
 // taken them yet; those whose keys may come, or have come; and those that it has given away, whose keys may still be
 // here. All are nil in the usual case that there are none.
-func (n *Node) Passing() (arriving, expected, left *slots.Set) {
+func (s *Seat) Passing() (arriving, expected, left *slots.Set) {
+	n := s.Node()
 	if n.others == nil || n.runner.Load() == nil {
 		return nil, nil, nil
 	}

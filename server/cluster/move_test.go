@@ -17,23 +17,23 @@ func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 	of := slotSet(t, "5-9 100")
 	attempt := a.begin(b, of)
 	for _, keys := range []string{"first", "second"} {
-		if err := a.node.SendKeys(t.Context(), attempt, []byte(keys)); err != nil {
+		if err := a.seat.SendKeys(t.Context(), attempt, []byte(keys)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if frames, removals := b.sees(); frames != "first second" || removals != 1 {
 		t.Errorf("%q have come, after keys were removed %d times", frames, removals)
 	}
-	if _, expected, _ := b.node.Passing(); !expected.Equal(of) {
+	if _, expected, _ := b.seat.Passing(); !expected.Equal(of) {
 		t.Errorf("expected are the keys of %s", expected)
 	}
 	if b.claim().Slots.Len() > 0 || b.node.Division().Slots.Len() > 0 {
 		t.Error("the slots are claimed before they are given")
 	}
-	if decided, err := a.node.GiveSlots(t.Context(), attempt); err != nil || !decided {
+	if decided, err := a.seat.GiveSlots(t.Context(), attempt); err != nil || !decided {
 		t.Fatal(decided, err)
 	}
-	a.node.EndMove(attempt)
+	a.seat.EndMove(attempt)
 	if got := b.node.Division().Slots; !got.Equal(of) {
 		t.Errorf("when GiveSlots returns the other group has %s", got)
 	}
@@ -42,10 +42,10 @@ func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 		t.Errorf("where the slots were keys were removed %d times", removals)
 	}
 	attempt = b.begin(a, of)
-	if _, err := b.node.GiveSlots(t.Context(), attempt); err != nil {
+	if _, err := b.seat.GiveSlots(t.Context(), attempt); err != nil {
 		t.Fatal(err)
 	}
-	b.node.EndMove(attempt)
+	b.seat.EndMove(attempt)
 	moved(b, a, of)
 }
 
@@ -76,7 +76,7 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	a.hears(rest)
 	b.hears(of)
 	moved(a, b, of)
-	if err := a.node.DropSlots(t.Context(), slotSet(t, "200-300")); err != nil {
+	if err := a.seat.DropSlots(t.Context(), slotSet(t, "200-300")); err != nil {
 		t.Fatal(err)
 	}
 	a.hears(rest.Without(slotSet(t, "200-300")))
@@ -92,18 +92,18 @@ func TestMoveThatIsGivenUpLeavesNothing(t *testing.T) {
 	a, b := twoMoving(t)
 	of := slotSet(t, "7")
 	attempt := a.begin(b, of)
-	if err := a.node.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+	if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 		t.Fatal(err)
 	}
-	a.node.EndMove(attempt)
+	a.seat.EndMove(attempt)
 	stayed(a, b, of)
-	if err := a.node.SendKeys(t.Context(), attempt, []byte("late")); !errors.Is(err, errMoveEnded) {
+	if err := a.seat.SendKeys(t.Context(), attempt, []byte("late")); !errors.Is(err, errMoveEnded) {
 		t.Errorf("keys of an attempt that has ended: %v", err)
 	}
 	if err := a.node.others.sendKeys(t.Context(), b.node.Name(), attempt, []byte("late")); err == nil {
 		t.Error("keys are taken of an attempt that has ended")
 	}
-	if decided, err := a.node.GiveSlots(t.Context(), attempt); err == nil || !decided {
+	if decided, err := a.seat.GiveSlots(t.Context(), attempt); err == nil || !decided {
 		t.Errorf("slots of an attempt that has ended: %v, %v", decided, err)
 	}
 	stayed(a, b, of)
@@ -115,10 +115,10 @@ func TestKeysAreRefusedWhenTheirAttemptHasEndedMeanwhile(t *testing.T) {
 	of := slotSet(t, "7")
 	attempt := a.begin(b, of)
 	b.amid = func() {
-		a.node.EndMove(attempt)
+		a.seat.EndMove(attempt)
 		b.until("the attempt has ended", func() bool { return !b.claim().Moving() })
 	}
-	if err := a.node.SendKeys(t.Context(), attempt, []byte("late")); err == nil {
+	if err := a.seat.SendKeys(t.Context(), attempt, []byte("late")); err == nil {
 		t.Error("they are taken")
 	}
 	stayed(a, b, of)
@@ -133,13 +133,13 @@ func TestMoveOfAnEarlierTermIsOver(t *testing.T) {
 	moves.mu.Lock()
 	moves.leaving.term--
 	moves.mu.Unlock()
-	if err := a.node.SendKeys(t.Context(), attempt, []byte("k")); !errors.Is(err, errMoveEnded) {
+	if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); !errors.Is(err, errMoveEnded) {
 		t.Errorf("keys: %v", err)
 	}
-	if decided, err := a.node.GiveSlots(t.Context(), attempt); !errors.Is(err, raftnode.ErrNotLeading) || !decided {
+	if decided, err := a.seat.GiveSlots(t.Context(), attempt); !errors.Is(err, raftnode.ErrNotLeading) || !decided {
 		t.Errorf("the slots: decided %v, %v", decided, err)
 	}
-	a.node.EndMove(attempt)
+	a.seat.EndMove(attempt)
 	stayed(a, b, of)
 }
 
@@ -159,7 +159,7 @@ func TestLeaderThatEndsAmidAMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b := twoMoving(t)
 			attempt := a.begin(b, of)
-			if err := a.node.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+			if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 				t.Fatal(err)
 			}
 			step(a, b, attempt)
@@ -175,7 +175,7 @@ func TestLeaderThatEndsAmidAMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b := twoMoving(t)
 			attempt := a.begin(b, of)
-			if err := a.node.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+			if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 				t.Fatal(err)
 			}
 			a.giveAlone(attempt)
@@ -195,18 +195,18 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	of := slotSet(t, "7")
 	a.sticks(true)
 	attempt := a.begin(b, of)
-	if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !errors.Is(err, errOtherMove) {
+	if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !errors.Is(err, errOtherMove) {
 		t.Errorf("a second attempt: %v", err)
 	}
-	if err := b.node.TakeSlots(t.Context(), of); !errors.Is(err, ErrSlotsTaken) {
+	if err := b.seat.TakeSlots(t.Context(), of); !errors.Is(err, ErrSlotsTaken) {
 		t.Errorf("slots of another group are claimed: %v", err)
 	}
 	a.giveAlone(attempt)
-	if err := a.node.TakeSlots(t.Context(), of); !errors.Is(err, errSlotsMove) && !errors.Is(err, ErrSlotsTaken) {
+	if err := a.seat.TakeSlots(t.Context(), of); !errors.Is(err, errSlotsMove) && !errors.Is(err, ErrSlotsTaken) {
 		t.Errorf("slots that were given away are claimed: %v", err)
 	}
 	a.until("the other group has them", func() bool { return b.claim().Slots.Equal(of) })
-	if _, _, left := a.node.Passing(); !left.Equal(of) {
+	if _, _, left := a.seat.Passing(); !left.Equal(of) {
 		t.Errorf("keys of %s are left", left)
 	}
 	r, back := a.node.runner.Load(), topology.Move{Attempt: 5, Group: b.node.Name(), Slots: of}
@@ -218,10 +218,10 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	}
 	a.sticks(false)
 	moved(a, b, of)
-	if _, err := a.node.BeginMove(t.Context(), b.id(), of); !errors.Is(err, errNotOwn) {
+	if _, err := a.seat.BeginMove(t.Context(), b.id(), of); !errors.Is(err, errNotOwn) {
 		t.Errorf("slots of another group: %v", err)
 	}
-	if _, err := a.node.BeginMove(t.Context(), "nobody", slotSet(t, "9")); err == nil {
+	if _, err := a.seat.BeginMove(t.Context(), "nobody", slotSet(t, "9")); err == nil {
 		t.Error("slots go to nobody")
 	}
 }
@@ -283,7 +283,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 	if err := b.store.WaitDurable(position); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
+	if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
 		t.Errorf("it gets slots: %v", err)
 	}
 }
@@ -291,7 +291,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 // Any server has the leader of a group move slots of that.
 func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 	a, b := twoMoving(t)
-	if err := b.node.OrderMove(t.Context(), a.id(), b.id(), slotSet(t, "4-6 9")); err != nil {
+	if err := b.seat.OrderMove(t.Context(), a.id(), b.id(), slotSet(t, "4-6 9")); err != nil {
 		t.Fatal(err)
 	}
 	a.mu.Lock()
@@ -301,7 +301,7 @@ func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 		t.Errorf("ordered is %q, want %q", orders, want)
 	}
 	for _, ids := range [][2]string{{"nobody", b.id()}, {a.id(), "nobody"}} {
-		if err := b.node.OrderMove(t.Context(), ids[0], ids[1], slotSet(t, "1")); err == nil {
+		if err := b.seat.OrderMove(t.Context(), ids[0], ids[1], slotSet(t, "1")); err == nil {
 			t.Errorf("a move from %s to %s is ordered", ids[0], ids[1])
 		}
 	}

@@ -29,11 +29,9 @@ const (
 var errSilent = errors.New("cluster: the server does not reply to that: it is starting, or of an earlier version")
 
 // AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15 seconds.
-func (n *Node) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
-	err = n.asked(func(*raftnode.Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
+func (s *Seat) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
+	n := s.Node()
+	err = n.inCluster(func(*raftnode.Runner) error {
 		reply, err = n.others.askServer(ctx, address, 0, append([]byte{serverRequest}, request...))
 		return err
 	})
@@ -83,11 +81,9 @@ var errHeldStill = errors.New("cluster: slots are held still for a snapshot of t
 // HoldStill has no move of slots from or to this group begin for a while. It returns which slots the group has and the entry of its
 // log that says so, if none is on its way: whoever sees the same two twice knows that none was in between. The error is one of
 // this moment, such as that of slots that move; a leader that may have a successor waits until it knows.
-func (n *Node) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
-	err = n.asked(func(r *raftnode.Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
+func (s *Seat) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
+	n := s.Node()
+	err = n.inCluster(func(r *raftnode.Runner) error {
 		index, own, err = n.others.holdStill(r, d)
 		return err
 	})

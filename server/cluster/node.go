@@ -273,13 +273,15 @@ func (n *Node) receiveState(m *raftnode.Message, state io.Reader) error {
 }
 
 // Held reports whether this member leads, and no other one can.
-func (n *Node) Held() bool {
+func (s *Seat) Held() bool {
+	n := s.Node()
 	r := n.runner.Load()
 	return r != nil && r.Held()
 }
 
 // WaitHeld waits until Held. It returns an error when this member does not lead.
-func (n *Node) WaitHeld() error {
+func (s *Seat) WaitHeld() error {
+	n := s.Node()
 	if r := n.runner.Load(); r != nil {
 		return r.WaitHeld()
 	}
@@ -289,7 +291,8 @@ func (n *Node) WaitHeld() error {
 // Fresh reports whether the leader was heard within two election timeouts, or for a
 // patient client within the limit of the configuration. A learner that may have nothing yet is not
 // read.
-func (n *Node) Fresh(patient bool) bool {
+func (s *Seat) Fresh(patient bool) bool {
+	n := s.Node()
 	limit := 2 * n.config.Election
 	if patient {
 		limit = max(limit, n.config.MaxStale)
@@ -316,7 +319,8 @@ func (n *Node) Heard() time.Duration {
 
 // Publish gives a message of a channel to the other members, to each once at most, and with wide
 // to those of the other groups.
-func (n *Node) Publish(kind byte, channel, message []byte, wide bool) {
+func (s *Seat) Publish(kind byte, channel, message []byte, wide bool) {
+	n := s.Node()
 	if n.runner.Load() == nil {
 		return
 	}
@@ -328,7 +332,8 @@ func (n *Node) Publish(kind byte, channel, message []byte, wide bool) {
 
 // Published counts the messages given to other members, those that were lost, and those
 // that came.
-func (n *Node) Published() (sent, dropped, received uint64) {
+func (s *Seat) Published() (sent, dropped, received uint64) {
+	n := s.Node()
 	if n.runner.Load() == nil {
 		return 0, 0, 0
 	}
@@ -341,7 +346,8 @@ func (n *Node) Published() (sent, dropped, received uint64) {
 }
 
 // HandOver has another member lead, if this one does.
-func (n *Node) HandOver() {
+func (s *Seat) HandOver() {
+	n := s.Node()
 	if r := n.runner.Load(); r != nil {
 		r.HandOver()
 	}
@@ -349,7 +355,8 @@ func (n *Node) HandOver() {
 
 // TakeOver asks the leader to hand over to this member, and waits for nothing. A leader that
 // this member lacks too much of does not.
-func (n *Node) TakeOver() {
+func (s *Seat) TakeOver() {
+	n := s.Node()
 	if r := n.runner.Load(); r != nil {
 		r.TakeOver()
 	}

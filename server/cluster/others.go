@@ -90,7 +90,8 @@ func (n *Node) Division() *topology.Division {
 func (n *Node) Name() string { return n.self.Name }
 
 // Shard returns the slots of the group, nil for all, and whether all slots can be used.
-func (n *Node) Shard() (own *slots.Set, covered bool) {
+func (s *Seat) Shard() (own *slots.Set, covered bool) {
+	n := s.Node()
 	switch d := n.Division(); {
 	case n.config.Cluster == nil:
 		return nil, true

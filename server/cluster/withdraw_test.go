@@ -32,7 +32,7 @@ func TestServerThatHasNotGoneOverIsLetGo(t *testing.T) {
 	if got := other.node.bound(); got != group.node.Name() {
 		t.Errorf("bound for %q: what asked may still be on its way", got)
 	}
-	if ids := other.node.roster().IDs(); len(ids) != 1 || !other.node.Held() {
+	if ids := other.node.roster().IDs(); len(ids) != 1 || !other.seat.Held() {
 		t.Errorf("the server is one of %v", ids)
 	}
 }

@@ -29,7 +29,7 @@ func views(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
 			last.Store(s)
 		}
 		m := s.membership
-		m.Heard, m.Gone = node.Heard(), node.Gone()
+		m.Heard, m.Gone = node.Heard(), seat.Gone()
 		return &m
 	}
 }
