@@ -84,10 +84,11 @@ const rooms = `
 	server/blocking:        commands persistence structures
 	server/certs:
 	server/certs/pkcs8:     server/certs
-	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/cluster/raftnode server/cluster/topology server/internal/handlers server/transport structures/slots
+	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/logs server/cluster/mesh server/cluster/raftnode server/cluster/topology server/internal/handlers server/transport structures/slots
 	server/cluster/mesh:    server/transport
-	server/cluster/raftnode: persistence persistence/grouplog persistence/member server/cluster/topology
-	server/cluster/topology: persistence/grouplog persistence/snapshot structures/slots
+	server/cluster/logs:
+	server/cluster/raftnode: persistence persistence/grouplog persistence/member server/cluster/logs server/cluster/topology
+	server/cluster/topology: persistence/grouplog persistence/snapshot server/cluster/logs structures/slots
 	server/hold:            commands/conn server/internal/clock structures/slots
 	server/info:            commands persistence server/source structures
 	server/internal/clock:

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/cluster/mesh"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
@@ -96,8 +98,8 @@ func (n *Node) changed(m *raftnode.Members) {
 	before := n.members
 	n.meetLocked(m)
 	n.mu.Unlock()
-	if n.others != nil && n.others.look() { // before this member leads, or clients go by what was so
-		n.others.tell()
+	if n.others != nil && n.others.Look() { // before this member leads, or clients go by what was so
+		n.others.Tell()
 	}
 	n.tell(before, m)
 	if slices.Contains(m.Left, n.self.Member) {
@@ -111,23 +113,23 @@ func (n *Node) tell(before, now *raftnode.Members) {
 		return
 	}
 	if before.EffectiveLevel() < now.EffectiveLevel() {
-		n.config.Logf(raftnode.LogNotice, "the group has level %d from now on: versions that know a lower one only cannot take part any more", now.EffectiveLevel())
+		n.config.Logf(logs.Notice, "the group has level %d from now on: versions that know a lower one only cannot take part any more", now.EffectiveLevel())
 	}
 	old, there := before.IDs(), now.IDs()
 	for _, id := range there {
 		switch address := n.addressIn(now, id); {
 		case !slices.Contains(old, id):
-			n.config.Logf(raftnode.LogNotice, "member %d at %s has joined the group, as %s", id, address, now.Role(id))
+			n.config.Logf(logs.Notice, "member %d at %s has joined the group, as %s", id, address, now.Role(id))
 		case before.Addresses[id] != "" && before.Addresses[id] != address:
-			n.config.Logf(raftnode.LogNotice, "member %d is at %s now, no longer at %s", id, address, before.Addresses[id])
+			n.config.Logf(logs.Notice, "member %d is at %s now, no longer at %s", id, address, before.Addresses[id])
 		}
 		if before.Joint() && now.Voter(id) && !slices.Contains(before.Conf.GetVotersOutgoing(), id) {
-			n.config.Logf(raftnode.LogNotice, "member %d votes from now on", id)
+			n.config.Logf(logs.Notice, "member %d votes from now on", id)
 		}
 	}
 	for _, id := range old {
 		if !slices.Contains(there, id) {
-			n.config.Logf(raftnode.LogNotice, "member %d has left the group", id)
+			n.config.Logf(logs.Notice, "member %d has left the group", id)
 		}
 	}
 }
@@ -137,7 +139,7 @@ func (n *Node) dismiss(why string) {
 	if n.gone.Swap(true) {
 		return
 	}
-	n.config.Logf(raftnode.LogWarn, "this server, member %d, has left the group (%s): it takes no part any more, and its clients get errors", n.self.Member, why)
+	n.config.Logf(logs.Warn, "this server, member %d, has left the group (%s): it takes no part any more, and its clients get errors", n.self.Member, why)
 	n.note(func(self *topology.Identity) { self.Left = true })
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -150,7 +152,7 @@ func (n *Node) note(change func(self *topology.Identity)) {
 	defer n.noting.Unlock()
 	change(&n.noted)
 	if err := n.log.SetIdentity(n.noted.Encode()); err != nil {
-		n.config.Logf(raftnode.LogWarn, "what this server knows of its group and of others is not noted: %v", err)
+		n.config.Logf(logs.Warn, "what this server knows of its group and of others is not noted: %v", err)
 	}
 }
 
@@ -169,8 +171,8 @@ func (n *Node) refused(incoming bool, where string, why error) {
 			key = host // the port of one that connects is always another
 		}
 	}
-	if n.refusals.due(direction+key+why.Error(), n.monotonic()) {
-		n.config.Logf(raftnode.LogNotice, "no connection %s %s: %v", direction, where, why)
+	if n.said.Due(direction+key+why.Error(), n.monotonic()) {
+		n.config.Logf(logs.Notice, "no connection %s %s: %v", direction, where, why)
 	}
 	if incoming {
 		return
@@ -203,7 +205,7 @@ func (n *Node) attend() {
 		err := n.want()
 		if err != nil && err.Error() != last && n.ctx.Err() == nil {
 			last = err.Error()
-			n.config.Logf(raftnode.LogInfo, "%v", err)
+			n.config.Logf(logs.Info, "%v", err)
 		}
 	}
 }
@@ -307,7 +309,7 @@ func (s *Seat) RecoverVote() (last, term uint64, err error) {
 		return e
 	})
 	if err == nil {
-		n.config.Logf(raftnode.LogWarn, "member %d votes again by VIGIL.CLUSTER RECOVER, with what it has up to entry %d of term %d: acknowledged writes that are on no member any more are lost", n.self.Member, last, term)
+		n.config.Logf(logs.Warn, "member %d votes again by VIGIL.CLUSTER RECOVER, with what it has up to entry %d of term %d: acknowledged writes that are on no member any more are lost", n.self.Member, last, term)
 	}
 	return last, term, err
 }

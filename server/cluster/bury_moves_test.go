@@ -15,11 +15,8 @@ import (
 func (m *moving) buries(other *moving) (freed *slots.Set) {
 	m.t.Helper()
 	name, err := other.node.Name(), error(nil)
+	m.later.Add(int64(time.Hour))
 	m.until("the group is buried", func() bool {
-		o := m.node.others
-		o.mu.Lock()
-		o.heard[name] = raftnode.Now() - time.Hour
-		o.mu.Unlock()
 		var known bool
 		freed, known, err = m.seat.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
 		if err == nil && !known {
@@ -30,7 +27,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if !m.node.others.lies(name) {
+	if !m.node.others.Lies(name) {
 		m.t.Error("the group does not lie when BuryGroup returns")
 	}
 	return freed
@@ -104,10 +101,7 @@ func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	a.sticks(true)
 	a.giveAlone(a.begin(b, of))
 	a.until("the other group is heard to have them", func() bool {
-		o := a.node.others
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return o.table[b.node.Name()].Claim.Slots.Equal(of)
+		return a.node.Division().Others[0].Claim.Slots.Equal(of)
 	})
 	b.stop()
 	a.buries(b)
@@ -151,10 +145,10 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			a, b := begun(t, x.complete)
 			if x.third {
-				o := b.node.others
-				o.mu.Lock()
-				o.table["third"] = &topology.Group{Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotSet(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}
-				o.mu.Unlock()
+				letter := topology.AppendLetter(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotSet(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
+				if err := b.node.others.Take(letter); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if freed := b.buries(a); freed.Len() < slots.Count-1-of.Len() {
 				t.Errorf("free are %s", freed)
@@ -185,23 +179,20 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	before := b.claim()
 	b.with = []string{"127.0.0.1:1"} // it is told of nobody new
 	b.start()
-	b.until("it has heard of its burial", func() bool { return b.node.others.lies(b.node.Name()) })
+	b.until("it has heard of its burial", func() bool { return b.node.others.Lies(b.node.Name()) })
 	if d := b.node.Division(); d.Slots.Len() > 0 || len(d.Others) != 1 || d.Others[0].Slots.Len() != slots.Count-50 {
 		t.Errorf("it has %s; the others are %+v", d.Slots, d.Others)
 	}
-	if _, _, err := b.seat.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, errSelfLies) {
+	if _, _, err := b.seat.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfLies) {
 		t.Errorf("it buries another one: %v", err)
 	}
 	if _, err := b.node.others.askMove(t.Context(), a.node.Name(), &moveRequest{What: asksExpect, Attempt: 7, Slots: "60"}); err == nil || len(a.claim().Taking) > 0 {
 		t.Errorf("its keys are expected: %v", err)
 	}
-	if err := b.node.others.expect(t.Context(), b.node.runner.Load(), topology.Move{Attempt: 7, Group: a.node.Name(), Slots: slotSet(t, "200")}); !errors.Is(err, errLies) {
+	if err := b.node.others.expect(t.Context(), b.node.runner.Load(), topology.Move{Attempt: 7, Group: a.node.Name(), Slots: slotSet(t, "200")}); !errors.Is(err, topology.ErrLies) {
 		t.Errorf("it expects keys: %v", err)
 	}
-	b.node.others.mu.Lock()
-	b.node.others.outdone = true
-	b.node.others.mu.Unlock()
-	if n := b.node.others.claimAgain(outdonePeriods); n != 0 || b.claim().Since != before.Since {
+	if n := b.node.others.claimAgain(true, outdonePeriods); n != 0 || b.claim().Since != before.Since {
 		t.Error("it claims its slots again")
 	}
 	if err := b.seat.TakeSlots(t.Context(), slotSet(t, "49-50")); !errors.Is(err, ErrSlotsTaken) {
@@ -226,17 +217,15 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 
 // What a group that lies buried gave away it gives no more when it rises, and it does not rise while keys come.
 func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
-	o, m := bareOthers(), &raftnode.Members{Claim: topology.Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotSet(t, "20")}}, Buried: someBurials(2)}}
-	o.division.Store(&topology.Division{Lie: map[string]uint64{"a": 100}})
+	o, m := bareOthers(t, nil), &raftnode.Members{Claim: topology.Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotSet(t, "20")}}, Buried: someBurials(2)}}
+	o.hears(t, topology.Table{"c": {Name: "c", Index: 1, Claim: topology.Claim{Slots: new(slots.Set), Since: 1, Buried: []topology.Burial{{Group: "a", At: 100}}}, Members: []topology.GroupMember{{ID: 1}}}})
 	c, err := o.with(m, slotSet(t, "8 20"))
 	if err != nil || c.Slots.String() != "8 20" || c.Moving() || c.Since <= m.Since || c.Risen != 100 || len(c.Buried) != 2 {
 		t.Errorf("it rises as %+v, %v", c, err)
 	}
-	o.division.Store(&topology.Division{})
-	if c, err := o.with(m, slotSet(t, "20")); !errors.Is(err, errSlotsMove) {
+	if c, err := bareOthers(t, nil).with(m, slotSet(t, "20")); !errors.Is(err, errSlotsMove) {
 		t.Errorf("a group that does not lie takes what it gave: %+v, %v", c, err)
 	}
-	o.division.Store(&topology.Division{Lie: map[string]uint64{"a": 100}})
 	m.Taking, m.Given = m.Given, nil
 	if c, err := o.with(m, slotSet(t, "8")); !errors.Is(err, errSlotsMove) {
 		t.Errorf("it rises while keys come: %+v, %v", c, err)
@@ -275,7 +264,7 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	c.start()
 	c.until("it has heard of its burial", func() bool {
 		_ = b.seat.Meet(t.Context(), c.node.self.Address)
-		return c.node.others.lies(c.node.Name())
+		return c.node.others.Lies(c.node.Name())
 	})
 	if d := c.node.Division(); d.Slots.Len() > 0 {
 		t.Errorf("it has %s", d.Slots)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
@@ -25,42 +27,48 @@ func (n *Node) compare(c topology.Claim) {
 		return
 	}
 	if want := n.config.Cluster.Slots; want != nil && !want.Equal(c.Slots) {
-		n.config.Logf(raftnode.LogNotice, "the group has the slots %q by now; cluster-slots, %q, says with which ones a group begins, and changes nothing", c.Slots, want)
+		n.config.Logf(logs.Notice, "the group has the slots %q by now; cluster-slots, %q, says with which ones a group begins, and changes nothing", c.Slots, want)
 	}
 }
 
-// claimAtFirst has the leader of a new group claim the slots of its configuration, once all contacts have
+// First has the leader of a new group claim the slots of its configuration, once all contacts have
 // told what other groups have.
-func (o *others) claimAtFirst() {
+func (o *others) First() {
 	want, r := o.n.config.Cluster.Slots, o.n.runner.Load()
 	if o.n.config.Cluster.All {
 		want = slots.All()
 	}
-	restored, of := o.part()
+	restored, of := o.Part()
 	if restored != nil {
 		want = of
 	}
-	if want == nil || o.n.roster().Claimed() || !r.Seen().Leads || o.lies(o.name) {
+	if want == nil || o.n.roster().Claimed() || !r.Seen().Leads || o.Lies(o.n.Name()) {
 		return
 	}
 	for _, contact := range o.n.config.Cluster.Contacts {
-		if !o.hasMet(contact) {
+		if !o.HasMet(contact) {
 			o.n.complain("waits with its slots until %s tells which ones other groups have", contact)
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
+	ctx, cancel := context.WithTimeout(o.n.ctx, topology.ExchangeTimeout)
 	defer cancel()
 	err := r.Claim(ctx, func(m *raftnode.Members) (topology.Claim, error) { return o.with(m, want) })
 	switch {
 	case err == nil:
-		o.n.config.Logf(raftnode.LogNotice, "the group has the slots %s from now on", want)
+		o.n.config.Logf(logs.Notice, "the group has the slots %s from now on", want)
 		if restored != nil {
-			o.missing(restored)
+			o.Missing(restored)
 		}
 	case !raftnode.Transient(err):
 		o.n.complain("the group cannot have the slots %s: %v", want, err)
 	}
+}
+
+// Renew implements [topology.Steward].
+func (o *others) Renew(outdone bool) {
+	o.periods = o.claimAgain(outdone, o.periods)
+	o.adopt()
 }
 
 // outdonePeriods is for how many exchanges in a row others have to tell more of a group than its leader knows,
@@ -69,20 +77,16 @@ const outdonePeriods = 3
 
 // claimAgain has the leader of a group that began again from an earlier state (a snapshot, or one member of
 // several) claim its slots anew: others would believe what they know of its former life until it has
-// grown as old. before is in how many periods up to now others knew more, and so is what it returns.
-func (o *others) claimAgain(before int) (periods int) {
-	o.mu.Lock()
-	outdone := o.outdone
-	o.outdone = false
-	o.mu.Unlock()
+// grown as old. outdone says that others know more now, before in how many periods up to now they did, and so does what it returns.
+func (o *others) claimAgain(outdone bool, before int) (periods int) {
 	r := o.n.runner.Load()
-	if !outdone || !r.Seen().Leads || !o.n.roster().Claimed() || o.lies(o.name) {
+	if !outdone || !r.Seen().Leads || !o.n.roster().Claimed() || o.Lies(o.n.Name()) {
 		return 0
 	}
 	if before+1 < outdonePeriods {
 		return before + 1
 	}
-	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
+	ctx, cancel := context.WithTimeout(o.n.ctx, topology.ExchangeTimeout)
 	defer cancel()
 	err := r.Claim(ctx, func(m *raftnode.Members) (topology.Claim, error) {
 		c := m.Claim
@@ -93,7 +97,7 @@ func (o *others) claimAgain(before int) (periods int) {
 		o.n.complain("the group does not claim its slots again: %v", err)
 		return 0
 	}
-	o.n.config.Logf(raftnode.LogWarn, "other groups knew of a later state of this group: it has claimed its slots again, so that they believe the present one")
+	o.n.config.Logf(logs.Warn, "other groups knew of a later state of this group: it has claimed its slots again, so that they believe the present one")
 	return 0
 }
 
@@ -102,39 +106,32 @@ func wallClock() uint64 { return uint64(time.Now().UnixMilli()) }
 
 // complain logs what keeps the group from its slots, once a minute.
 func (n *Node) complain(format string, args ...any) {
-	if n.refusals.due("slots "+format, n.monotonic()) {
-		n.config.Logf(raftnode.LogWarn, format, args...)
+	if n.said.Due("slots "+format, n.monotonic()) {
+		n.config.Logf(logs.Warn, format, args...)
 	}
-}
-
-// hasMet reports whether a contact has sent its table, be it this server itself.
-func (o *others) hasMet(contact string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.met[contact] || contact == o.n.self.Address
 }
 
 // with returns the claim of a group with some more slots, unless another group has one of them. A group that lies buried
 // rises with them.
 func (o *others) with(m *raftnode.Members, add *slots.Set) (topology.Claim, error) {
-	d := o.division.Load()
+	d := o.Division()
 	for _, g := range d.Others {
 		if taken := g.Slots.Both(add); taken.Len() > 0 {
 			return topology.Claim{}, fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.n.config.Secret, g.Name, g.Group), ErrSlotsTaken)
 		}
 	}
 	c := m.Claim
-	if d.Lies(o.name) {
+	if d.Lies(o.n.Name()) {
 		if len(c.Taking) > 0 { // what has come of their keys is removed first
 			return topology.Claim{}, errSlotsMove
 		}
-		c = c.Rises(d.Lie[o.name], wallClock())
+		c = c.Rises(d.Lie[o.n.Name()], wallClock())
 	}
 	if moves := topology.SlotsOf(c.Given).Union(topology.SlotsOf(c.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
 		return topology.Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
 	want := c.Slots.Union(add)
-	switch restored, of := o.part(); {
+	switch restored, of := o.Part(); {
 	case restored != nil && !of.Equal(want):
 		return topology.Claim{}, errRestoredSlots
 	case restored == nil && want.Len() < slots.Count:
@@ -181,8 +178,8 @@ func (s *Seat) DropSlots(ctx context.Context, drop *slots.Set) error {
 func (n *Node) reclaim(ctx context.Context, next func(*raftnode.Members) (topology.Claim, error)) error {
 	return n.inCluster(func(r *raftnode.Runner) error {
 		err := r.Claim(ctx, next)
-		n.others.look()
-		n.others.tell()
+		n.others.Look()
+		n.others.Tell()
 		return err
 	})
 }
@@ -199,6 +196,6 @@ func (s *Seat) Meet(ctx context.Context, address string) error {
 		case address == n.self.Address:
 			return nil
 		}
-		return n.others.exchangeWith(ctx, address, 0)
+		return n.others.ExchangeWith(ctx, address, 0)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/vigildb/vigil/server/cluster/raftnode"
@@ -18,12 +17,12 @@ var errForgetsLeader = errors.New("the member leads its group")
 func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
 	n := s.Node()
 	err = n.inCluster(func(*raftnode.Runner) error {
-		g, member := n.others.named(id)
+		g, member := n.others.MemberOf(id)
 		if g == nil {
 			return nil
 		}
 		known = true
-		if n.others.lies(g.Name) {
+		if n.others.Lies(g.Name) {
 			return nil
 		}
 		there := slices.ContainsFunc(g.Members, func(m topology.GroupMember) bool { return m.ID == member })
@@ -36,38 +35,12 @@ func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
 		ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 		defer cancel()
 		err := n.expel(ctx, g, member)
-		if err != nil && g.Name != n.self.Name && !n.others.up(g.Name) {
+		if err != nil && g.Name != n.self.Name && !n.others.Up(g.Name) {
 			err = fmt.Errorf("%w: if all members of the group are lost for good, VIGIL.CLUSTER BURY gives its slots up", err)
 		}
 		return err
 	})
 	return known, err
-}
-
-// maxFormer is how many ids beyond those of present members are tried: the last ones may have left.
-const maxFormer = 2 * topology.MaxMembers
-
-// named returns the group and the number of a member by its public ID, be it a former one.
-func (o *others) named(id string) (g *topology.Group, member uint64) {
-	o.look()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	groups := slices.AppendSeq([]*topology.Group{o.own}, maps.Values(o.table))
-	for _, g := range groups {
-		last := uint64(maxFormer)
-		for _, m := range g.Members {
-			last = max(last, m.ID+maxFormer)
-			if topology.MemberPublicID(o.n.config.Secret, g.Name, m.ID) == id {
-				return g, m.ID
-			}
-		}
-		for k := max(last, 2*maxFormer) - 2*maxFormer + 1; k <= last; k++ {
-			if topology.MemberPublicID(o.n.config.Secret, g.Name, k) == id {
-				return g, k
-			}
-		}
-	}
-	return nil, 0
 }
 
 // expel asks the leader of a group to let a member go.

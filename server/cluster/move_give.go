@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/logs"
 
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
@@ -56,12 +57,12 @@ func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) er
 	return n.inCluster(func(*raftnode.Runner) error {
 		if to == topology.GroupPublicID(n.config.Secret, n.Name()) {
 			to = n.Name()
-		} else if name, err := n.others.group(to); err == nil {
+		} else if name, err := n.others.NameOf(to); err == nil {
 			to = name
 		} else {
 			return err
 		}
-		name, err := n.others.group(from)
+		name, err := n.others.NameOf(from)
 		if err == nil {
 			_, err = n.others.askMove(ctx, name, &moveRequest{What: asksMoveOff, To: to, Slots: of.String()})
 		}
@@ -81,7 +82,7 @@ func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt
 }
 
 func (o *others) begin(ctx context.Context, r *raftnode.Runner, to string, of *slots.Set) (uint64, error) {
-	name, err := o.group(to)
+	name, err := o.NameOf(to)
 	if err != nil {
 		return 0, err
 	}
@@ -97,7 +98,7 @@ func (o *others) begin(ctx context.Context, r *raftnode.Runner, to string, of *s
 	}
 	if _, err := o.insistMove(ctx, name, &moveRequest{What: asksExpect, Attempt: l.Attempt, Slots: of.String()}); err != nil {
 		o.endMove(l.Attempt)
-		return 0, fmt.Errorf("%s does not expect the slots: %w", o.label(name), err)
+		return 0, fmt.Errorf("%s does not expect the slots: %w", o.Label(name), err)
 	}
 	return l.Attempt, nil
 }
@@ -134,24 +135,14 @@ func (o *others) tryLeave(l *leaving) (still time.Duration, err error) {
 	return 0, nil
 }
 
-// group returns the name of another group that clients know by an ID.
-func (o *others) group(id string) (string, error) {
-	for _, g := range o.division.Load().Others {
-		if topology.GroupPublicID(o.n.config.Secret, g.Name) == id {
-			return g.Name, nil
-		}
-	}
-	return "", fmt.Errorf("cluster: no other group has the ID %s", id)
-}
-
 func (o *others) mayGive(m *raftnode.Members, l *leaving) error {
 	switch {
-	case l.Slots.Without(m.Slots).Len() > 0, l.Slots.Without(o.division.Load().Slots).Len() > 0:
+	case l.Slots.Without(m.Slots).Len() > 0, l.Slots.Without(o.Division().Slots).Len() > 0:
 		return errNotOwn
 	case len(m.Given) >= topology.MaxMoves:
 		return errManyMoves
-	case o.lies(l.Group):
-		return errLies
+	case o.Lies(l.Group):
+		return topology.ErrLies
 	}
 	return nil
 }
@@ -226,11 +217,11 @@ func (o *others) give(ctx context.Context, r *raftnode.Runner, attempt uint64) (
 	if err != nil {
 		return !proposed, err
 	}
-	o.tell()
+	o.Tell()
 	late, cancel := context.WithTimeout(o.n.ctx, takePatience)
 	defer cancel()
 	if err := o.deliver(late, r, l.Move); err != nil {
-		o.n.config.Logf(raftnode.LogNotice, "the slots %s were given to %s, which has not taken them yet: %v", l.Slots, o.label(l.Group), err)
+		o.n.config.Logf(logs.Notice, "the slots %s were given to %s, which has not taken them yet: %v", l.Slots, o.Label(l.Group), err)
 	}
 	return true, nil
 }
@@ -245,12 +236,12 @@ func (s *Seat) EndMove(attempt uint64) {
 
 // deliver has the other group take slots that were given to it.
 func (o *others) deliver(ctx context.Context, r *raftnode.Runner, m topology.Move) error {
-	a, err := o.insistMove(ctx, m.Group, &moveRequest{What: asksTake, Attempt: m.Attempt, Slots: m.Slots.String(), Letter: o.letter()})
+	a, err := o.insistMove(ctx, m.Group, &moveRequest{What: asksTake, Attempt: m.Attempt, Slots: m.Slots.String(), Letter: o.Letter()})
 	switch {
 	case err != nil:
 		return err
 	case a.State != attemptTaken:
-		return fmt.Errorf("cluster: %s knows nothing of slots %s, which it was given: %s", o.label(m.Group), m.Slots, a.State)
+		return fmt.Errorf("cluster: %s knows nothing of slots %s, which it was given: %s", o.Label(m.Group), m.Slots, a.State)
 	}
 	return nil
 }
@@ -271,40 +262,27 @@ func (o *others) attempt(r lease, from string, attempt uint64) (string, error) {
 	}
 	switch given := topology.MoveOf(o.n.roster().Given, attempt); {
 	case given == nil:
-	case o.lies(from):
-		return "", retryable{errLies}
+	case o.Lies(from):
+		return "", retryable{topology.ErrLies}
 	default:
 		return attemptGiven, nil
 	}
 	return attemptUnknown, nil
 }
 
-// heardOf reports whether this server has heard that other groups have the slots of a move. Before that what the own
-// group says of it must not go, which this server tells the others: for a moment they would believe that no group had them.
-func (o *others) heardOf(m topology.Move) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	own := *o.own
-	own.Claim.Given = topology.WithoutMove(own.Claim.Given, m.Attempt)
-	t := maps.Clone(o.table)
-	t[o.name] = &own
-	_, _, taken := t.Divide()
-	return m.Slots.Without(taken).Len() == 0
-}
-
 // finish goes on with slots that were given away: when the other group has them their keys go.
 func (o *others) finish(ctx context.Context, r *raftnode.Runner, m topology.Move) error {
-	switch lost := o.lies(m.Group); {
-	case lost && !o.tookBefore(m):
+	switch lost := o.Lies(m.Group); {
+	case lost && !o.TookBefore(m):
 		return o.takeBack(ctx, r, m)
 	case lost:
 	default:
-		late, cancel := context.WithTimeout(ctx, exchangeTimeout)
+		late, cancel := context.WithTimeout(ctx, topology.ExchangeTimeout)
 		defer cancel()
 		if err := o.deliver(late, r, m); err != nil {
 			return err
 		}
-		if !o.heardOf(m) {
+		if !o.HeardOf(m) {
 			return nil // the letter that says so is under way: the next time
 		}
 	}

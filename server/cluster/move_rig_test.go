@@ -8,8 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/logs"
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
@@ -38,6 +41,7 @@ type moving struct {
 	seat  *Seat
 	node  *Node // of the seat
 	up    bool
+	later atomic.Int64 // how much its clock is ahead
 
 	mu      sync.Mutex
 	frames  []string            // taken; guarded by mu
@@ -89,8 +93,10 @@ func (m *moving) start() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names,
-		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(raftnode.LogLevel, string, ...any) {}}); err != nil {
+	environment := machineEnvironment
+	environment.Now = func() time.Duration { return raftnode.Now() + time.Duration(m.later.Load()) }
+	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names, Environment: &environment,
+		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(logs.Level, string, ...any) {}}); err != nil {
 		m.t.Fatal(err)
 	}
 	if m.store, err = persistence.Open(persistence.Options{Dir: m.dir, Databases: 1, Sync: persistence.SyncAlways, Secret: hashes, Replicator: m.seat.Replicator(),

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
@@ -30,8 +32,8 @@ func (o *others) expect(ctx context.Context, r *raftnode.Runner, want topology.M
 		if err := o.mayHaveSome(m); err != nil {
 			return topology.Claim{}, err
 		}
-		if o.lies(o.name) {
-			return topology.Claim{}, errLies
+		if o.Lies(o.n.Name()) {
+			return topology.Claim{}, topology.ErrLies
 		}
 		switch busy := topology.SlotsOf(m.Taking).Union(topology.SlotsOf(m.Given)); {
 		case busy.Both(want.Slots).Len() > 0, len(m.Taking) >= topology.MaxMoves:
@@ -166,7 +168,7 @@ func (o *others) takeGiven(ctx context.Context, r *raftnode.Runner, q *moveReque
 // have given on.
 func (o *others) elsewhere(but string) *slots.Set {
 	of := topology.SlotsOf(o.n.roster().Given)
-	for _, g := range o.division.Load().Others {
+	for _, g := range o.Division().Others {
 		if g.Name != but {
 			of = of.Union(g.Slots)
 		}
@@ -189,13 +191,13 @@ func (o *others) claim(ctx context.Context, r *raftnode.Runner, attempt uint64) 
 		if now == nil {
 			return m.Claim, nil
 		}
-		if o.lies(o.name) && !o.lies(now.Group) { // which takes them back
-			return topology.Claim{}, retryable{errSelfLies}
+		if o.Lies(o.n.Name()) && !o.Lies(now.Group) { // which takes them back
+			return topology.Claim{}, retryable{topology.ErrSelfLies}
 		}
 		if now.State != topology.MoveComplete {
 			return topology.Claim{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
 		}
-		for _, g := range o.division.Load().Others {
+		for _, g := range o.Division().Others {
 			if taken := g.Slots.Both(now.Slots); taken.Len() > 0 {
 				return topology.Claim{}, retryable{fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.n.config.Secret, g.Name, g.Group), ErrSlotsTaken)}
 			}
@@ -206,9 +208,9 @@ func (o *others) claim(ctx context.Context, r *raftnode.Runner, attempt uint64) 
 	if err != nil {
 		return err
 	}
-	o.tell()
+	o.Tell()
 	if got.Slots != nil {
-		o.n.config.Logf(raftnode.LogNotice, "the group has the slots %s with their keys, which were those of %s", got.Slots, o.label(got.Group))
+		o.n.config.Logf(logs.Notice, "the group has the slots %s with their keys, which were those of %s", got.Slots, o.Label(got.Group))
 	}
 	return nil
 }
@@ -259,7 +261,7 @@ func (o *others) removeKeys(ctx context.Context, m topology.Move, allowed func()
 // buried nobody knows more than is here: slots whose keys have all come are taken, unless another group has
 // some of them, and others are not.
 func (o *others) ended(ctx context.Context, r *raftnode.Runner, m topology.Move) (bool, error) {
-	if o.lies(m.Group) {
+	if o.Lies(m.Group) {
 		if m.State == topology.MoveOpen {
 			return true, nil
 		}
@@ -269,14 +271,14 @@ func (o *others) ended(ctx context.Context, r *raftnode.Runner, m topology.Move)
 		}
 		return false, err
 	}
-	late, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	late, cancel := context.WithTimeout(ctx, topology.ExchangeTimeout)
 	defer cancel()
 	a, err := o.askMove(late, m.Group, &moveRequest{What: asksHow, Attempt: m.Attempt})
 	if err != nil {
 		return false, err
 	}
 	if a.State == attemptGiven {
-		if err := o.take(a.Letter); err != nil {
+		if err := o.Take(a.Letter); err != nil {
 			return false, err
 		}
 		return false, o.claim(ctx, r, m.Attempt)
@@ -309,8 +311,8 @@ func (o *others) goOn() {
 
 // report logs what keeps a move from going on, once a minute.
 func (o *others) report(what string, err error) {
-	if err != nil && o.n.ctx.Err() == nil && o.n.refusals.due(what+err.Error(), o.n.monotonic()) {
-		o.n.config.Logf(raftnode.LogNotice, "%s: %v", what, err)
+	if err != nil && o.n.ctx.Err() == nil && o.n.said.Due(what+err.Error(), o.n.monotonic()) {
+		o.n.config.Logf(logs.Notice, "%s: %v", what, err)
 	}
 }
 
@@ -322,30 +324,11 @@ func (s *Seat) Passing() (arriving, expected, left *slots.Set) {
 	if n.others == nil || n.runner.Load() == nil {
 		return nil, nil, nil
 	}
-	if d := n.others.division.Load(); d.Arriving.Len() > 0 {
+	if d := n.others.Division(); d.Arriving.Len() > 0 {
 		arriving = d.Arriving
 	}
 	if m := n.roster(); m.Moving() {
 		expected, left = topology.SlotsOf(m.Taking), topology.SlotsOf(m.Given)
 	}
 	return arriving, expected, left
-}
-
-// listenLocked tells the server of which slots its clients may hear the shard channels. Those that were given away are
-// among them until another group has them: before that nobody takes a subscription, nor a message. What is
-// new is told before it is stored, so that a subscription to a slot that has just come is not taken for one of before.
-func (o *others) listenLocked(own *slots.Set, come map[string]*slots.Set) {
-	if o.own == nil || o.n.server.ShardChannels == nil {
-		return
-	}
-	for name, of := range come {
-		if name != o.name {
-			own = own.Union(of)
-		}
-	}
-	own = own.Union(come[o.name].Both(topology.SlotsOf(o.own.Claim.Given))) // which come back
-	if o.listens == nil || !o.listens.Equal(own) {
-		o.listens = own
-		o.n.server.ShardChannels(own)
-	}
 }

@@ -72,7 +72,10 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	}
 	b.mu.Unlock()
 	a.giveAlone(a.begin(b, of))
-	a.node.others.reckon()
+	news := topology.Table{"stranger": {Name: "stranger", Index: 1, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}}
+	if err := a.node.others.Take(topology.AppendLetter(nil, "", false, news)); err != nil { // the slots are divided anew
+		t.Fatal(err)
+	}
 	a.hears(rest)
 	b.hears(of)
 	moved(a, b, of)

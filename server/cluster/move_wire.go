@@ -95,7 +95,7 @@ func (o *others) respondToMove(ctx context.Context, b []byte) []byte {
 		return nil
 	}
 	if a.Error == "" && q.What == asksHow {
-		a.Letter = o.letter()
+		a.Letter = o.Letter()
 	}
 	out, err := json.Marshal(a)
 	if err != nil {
@@ -123,7 +123,7 @@ func (o *others) lead(do func(r *raftnode.Runner) (string, error)) *moveReply {
 
 func (o *others) serveMove(ctx context.Context, r *raftnode.Runner, q *moveRequest) (state string, err error) {
 	if len(q.Letter) > 0 {
-		if err := o.take(q.Letter); err != nil {
+		if err := o.Take(q.Letter); err != nil {
 			return "", err
 		}
 	}
@@ -133,8 +133,8 @@ func (o *others) serveMove(ctx context.Context, r *raftnode.Runner, q *moveReque
 		if err != nil || of.Len() == 0 || q.Attempt == 0 {
 			return "", topology.ErrDecode
 		}
-		if o.lies(q.Group) {
-			return "", errLies
+		if o.Lies(q.Group) {
+			return "", topology.ErrLies
 		}
 		return "", o.expect(ctx, r, topology.Move{Attempt: q.Attempt, Group: q.Group, Slots: of})
 	case asksComplete:
@@ -153,35 +153,15 @@ func (o *others) serveMove(ctx context.Context, r *raftnode.Runner, q *moveReque
 	return "", fmt.Errorf("cluster: %q cannot be asked for", q.What)
 }
 
-// leadersOf returns the addresses at which the leader of another group may be found, the most likely one first.
-func (o *others) leadersOf(name string) (addresses []string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	g := o.table[name]
-	if g == nil {
-		return nil
-	}
-	for _, m := range g.Members {
-		switch {
-		case m.Address == "":
-		case m.ID == g.Leader:
-			addresses = append([]string{m.Address}, addresses...)
-		default:
-			addresses = append(addresses, m.Address)
-		}
-	}
-	return addresses
-}
-
 // askGroup has the leader of another group do something. The error is retryable if the same request may be taken later.
 // With once it is not sent again when it may have come.
 func (o *others) askGroup(ctx context.Context, name string, request []byte, once bool) (*moveReply, error) {
-	if o.lies(name) {
-		return nil, fmt.Errorf("%s: %w", o.label(name), errLies)
+	if o.Lies(name) {
+		return nil, fmt.Errorf("%s: %w", o.Label(name), topology.ErrLies)
 	}
-	err := error(retryable{fmt.Errorf("cluster: %s is not known", o.label(name))})
+	err := error(retryable{fmt.Errorf("cluster: %s is not known", o.Label(name))})
 	asked := map[string]bool{}
-	for todo := o.leadersOf(name); len(todo) > 0; todo = todo[1:] {
+	for todo := o.LeadersOf(name); len(todo) > 0; todo = todo[1:] {
 		address := todo[0]
 		if asked[address] {
 			continue
@@ -219,7 +199,7 @@ func (o *others) askGroup(ctx context.Context, name string, request []byte, once
 
 // ask is askGroup for a moveRequest.
 func (o *others) askMove(ctx context.Context, to string, q *moveRequest) (*moveReply, error) {
-	q.Group = o.name
+	q.Group = o.n.Name()
 	b, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
@@ -245,7 +225,7 @@ func (o *others) insistMove(ctx context.Context, to string, q *moveRequest) (*mo
 
 // sendKeys sends keys of an attempt once: sent again they could come behind later ones.
 func (o *others) sendKeys(ctx context.Context, to string, attempt uint64, keys []byte) error {
-	b := binary.AppendUvarint(topology.AppendText([]byte{keysRequest}, o.name), attempt)
+	b := binary.AppendUvarint(topology.AppendText([]byte{keysRequest}, o.n.Name()), attempt)
 	_, err := o.askGroup(ctx, to, append(b, keys...), true)
 	return err
 }

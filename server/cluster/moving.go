@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/logs"
 
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
-	"github.com/vigildb/vigil/structures/slots"
 )
 
 // A server that runs becomes a member of another group, or a group by itself again. The other group takes it in
@@ -61,7 +61,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
 				return errHasSlots
 			}
-			next.Others = n.others.without(g.Name).Encode()
+			next.Others = n.others.Without(g.Name).Encode()
 			return nil
 		})
 		if err == nil {
@@ -116,7 +116,7 @@ func (s *Seat) resetAlone(ctx context.Context) error {
 		next.Group = topology.GroupID(n.config.Secret, next.Name)
 		var farewell []byte
 		err := s.move(n, next, func() error {
-			farewell = n.others.farewell()
+			farewell = n.others.Farewell()
 			return nil
 		})
 		if err != nil {
@@ -171,7 +171,7 @@ func (n *Node) mayMove() error {
 
 // ledBy returns the other group whose leader is known to be at an address.
 func (n *Node) ledBy(address string) *topology.Group {
-	for _, g := range n.others.division.Load().Others {
+	for _, g := range n.others.Division().Others {
 		if address != "" && g.LeaderAddress() == address {
 			return g.Group
 		}
@@ -185,7 +185,7 @@ func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identit
 	m := n.visitor(next)
 	defer m.Close()
 	for delay := firstPause; ; delay = min(2*delay, lastPause) {
-		a, err := ask(ctx, m, n.others.leadersOf(g.Name), &request{What: asksJoin, Address: next.Address, Level: n.newest})
+		a, err := ask(ctx, m, n.others.LeadersOf(g.Name), &request{What: asksJoin, Address: next.Address, Level: n.newest})
 		if err == nil && (a.Member == 0 || len(a.Members) == 0) {
 			err = refusedRequest{"the group takes the server in without an id"}
 		}
@@ -197,7 +197,7 @@ func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identit
 		case errors.As(err, &refused), ctx.Err() != nil, fatalToServer(err):
 			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
 		}
-		n.config.Logf(raftnode.LogInfo, "waits until %s takes this server in: %v", topology.GroupLabel(n.config.Secret, g.Name, g), err)
+		n.config.Logf(logs.Info, "waits until %s takes this server in: %v", topology.GroupLabel(n.config.Secret, g.Name, g), err)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
@@ -226,10 +226,10 @@ func (n *Node) settle(ctx context.Context) {
 			return
 		}
 	}
-	n.others.look()
+	n.others.Look()
 	var told sync.WaitGroup
-	for _, address := range n.others.targets(true) {
-		told.Go(func() { _ = n.others.exchange(ctx, address) }) // which is done every second, and logged
+	for _, address := range n.others.Targets(true) {
+		told.Go(func() { _ = n.others.Exchange(ctx, address) }) // which is done every second, and logged
 	}
 	told.Wait()
 }
@@ -277,7 +277,7 @@ func (s *Seat) move(n *Node, next *topology.Identity, ready func() error) error 
 		}
 		config.Cluster, config.Members, config.Join = &cluster, nil, nil
 		config.ID, config.Replaces, config.Name, config.Alone = 0, 0, "", false
-		config.Logf(raftnode.LogNotice, "this server was %s, and is %s in another group from now on",
+		config.Logf(logs.Notice, "this server was %s, and is %s in another group from now on",
 			topology.MemberPublicID(config.Secret, n.self.Name, n.self.Member), topology.MemberPublicID(config.Secret, next.Name, next.Member))
 	case !errors.Is(why, errHasKeys) && !errors.Is(why, errHasSlots):
 		return s.lost(why)
@@ -315,48 +315,6 @@ func (s *Seat) lost(err error) error {
 	return err
 }
 
-// without returns the table without a group, and with what is to be known of the own one: that nobody is a member of it
-// any more, or if it has let this server go and lives on, what it is without it.
-func (o *others) without(name string) topology.Table {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	t := maps.Clone(o.table)
-	delete(t, name)
-	switch {
-	case !t.HasRoom():
-	case !o.n.gone.Load():
-		t[o.name] = o.dissolvedLocked()
-	case o.own != nil:
-		g := *o.own
-		g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m topology.GroupMember) bool { return m.ID == o.n.self.Member })
-		t[o.name] = &g
-	}
-	return t
-}
-
-// dissolvedLocked is what is told of a group that nobody is a member of any more: news behind all that
-// was told before.
-func (o *others) dissolvedLocked() *topology.Group {
-	g := &topology.Group{Name: o.name, Claim: topology.Claim{Slots: new(slots.Set)}}
-	_, g.Index = o.n.log.Bounds()
-	if o.own != nil {
-		g.Index, g.Term, g.Claim.Since = max(g.Index, o.own.Index), o.own.Term, o.own.Claim.Since
-		g.Claim.Buried, g.Claim.Risen = o.own.Claim.Buried, o.own.Claim.Risen
-	}
-	g.Index++
-	return g
-}
-
-// farewell is a letter that tells that nobody is a member of the own group any more, nil if it lives on.
-func (o *others) farewell() []byte {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.n.gone.Load() {
-		return nil
-	}
-	return appendLetter(nil, "", false, topology.Table{o.name: o.dissolvedLocked()})
-}
-
 // takeLeave sends a letter to the servers of other groups. It waits for those that are there.
 func (n *Node) takeLeave(letter []byte) {
 	if letter == nil {
@@ -364,14 +322,14 @@ func (n *Node) takeLeave(letter []byte) {
 	}
 	m := mesh.New(mesh.Config{Cluster: topology.ClusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
 	defer m.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), topology.ExchangeTimeout)
 	defer cancel()
 	var sent sync.WaitGroup
-	for _, address := range n.others.targets(true) {
+	for _, address := range n.others.Targets(true) {
 		if bus, err := topology.BusOf(address); err == nil {
 			sent.Go(func() {
 				if _, err := m.Ask(ctx, bus, 0, letter); err != nil {
-					n.config.Logf(raftnode.LogInfo, "%s is not told that this server has left its group: %v", address, err)
+					n.config.Logf(logs.Info, "%s is not told that this server has left its group: %v", address, err)
 				}
 			})
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -75,7 +76,7 @@ func TestServersAskEachOther(t *testing.T) {
 	if err != nil || string(got) != "you said hello" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := b.seat.AskServer(t.Context(), a.address(), []byte("hello")); !errors.Is(err, errSilent) {
+	if _, err := b.seat.AskServer(t.Context(), a.address(), []byte("hello")); !errors.Is(err, topology.ErrSilent) {
 		t.Errorf("a server that is to be asked nothing: %v", err)
 	}
 	b.stop()

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
@@ -66,7 +68,7 @@ type NodeConfig struct {
 	TLS func() (accept, dial *tls.Config)
 	// Environment is the network and the clock, nil for those of the machine.
 	Environment *Environment
-	Logf        func(level raftnode.LogLevel, format string, args ...any)
+	Logf        logs.Func
 }
 
 // ClusterConfig is what a server is told of the cluster that its group is a part of.
@@ -103,7 +105,7 @@ type Node struct {
 	leaving   atomic.Bool // it is about to
 	others    *others     // nil for a group whose clients see no cluster
 	failed    chan error
-	refusals  refusals
+	said      logs.Sometimes
 
 	ctx   context.Context // ends with Close
 	end   context.CancelFunc
@@ -170,13 +172,13 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 	n.runner.Store(r)
 	n.meetLocked(r.Members())
 	if self.Left {
-		n.config.Logf(raftnode.LogWarn, "member %d has left the group: this directory cannot come back, a new one can join", self.Member)
+		n.config.Logf(logs.Warn, "member %d has left the group: this directory cannot come back, a new one can join", self.Member)
 	}
 	n.tasks.Go(n.serve)
 	n.tasks.Go(func() { n.watch(r) })
 	n.tasks.Go(n.attend)
 	if n.others != nil {
-		n.tasks.Go(n.others.run)
+		n.tasks.Go(n.others.Run)
 		n.tasks.Go(n.others.goOn)
 		if n.withdraw != nil {
 			n.tasks.Go(n.withdraw)
@@ -188,7 +190,7 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 // connect makes the meshes of this server. Loops serve messages only of those that are lazy, whose work is
 // short: others wait for the device.
 func (n *Node) connect(self *topology.Identity, lazy bool) (err error) {
-	logf := func(format string, args ...any) { n.config.Logf(raftnode.LogInfo, format, args...) }
+	logf := func(format string, args ...any) { n.config.Logf(logs.Info, format, args...) }
 	var beside *mesh.Mesh
 	if n.config.Cluster != nil {
 		if n.others, err = newOthers(n, self, logf); err != nil {
@@ -384,4 +386,45 @@ func (n *Node) part(end func(*raftnode.Runner) error) error {
 	}
 	n.tasks.Wait()
 	return err
+}
+
+// Division returns how the slots are divided, nil for a group whose clients see no cluster.
+func (n *Node) Division() *topology.Division {
+	if n.runner.Load() == nil || n.others == nil {
+		return nil
+	}
+	return n.others.Division()
+}
+
+// Name returns the name of the group, once this server has begun to take part.
+func (n *Node) Name() string { return n.self.Name }
+
+// Shard returns the slots of the group, nil for all, and whether all slots can be used.
+func (s *Seat) Shard() (own *slots.Set, covered bool) {
+	n := s.Node()
+	switch d := n.Division(); {
+	case n.config.Cluster == nil:
+		return nil, true
+	case d == nil:
+		return new(slots.Set), false
+	case d.Whole:
+		return nil, true
+	default:
+		return d.Slots, d.Covered
+	}
+}
+
+// refusedByOthers implements mesh.Config.Refused for connections with other groups.
+func (n *Node) refusedByOthers(incoming bool, where string, why error) {
+	if !errors.Is(why, io.EOF) && n.said.Due(where+why.Error(), n.monotonic()) {
+		n.config.Logf(logs.Notice, "no connection with %s, of another group: %v (incoming: %v)", where, why, incoming)
+	}
+}
+
+// Announced returns the names of the servers of the cluster, nil outside one.
+func (n *Node) Announced() *topology.Announced {
+	if n.runner.Load() == nil || n.others == nil {
+		return nil
+	}
+	return n.others.Announced()
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
@@ -15,17 +17,6 @@ import (
 // label names a member of this server's group.
 func (n *Node) label(id uint64, address string) string {
 	return fmt.Sprintf("member %d at %s", id, topology.NodeLabel(n.config.Secret, n.self.Name, id, address))
-}
-
-// label names another group. The caller does not hold o.mu.
-func (o *others) label(name string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.labelLocked(name)
-}
-
-func (o *others) labelLocked(name string) string {
-	return topology.GroupLabel(o.n.config.Secret, name, o.table[name])
 }
 
 // reportLead logs that the leader of the group is another one, or that this member has lost or regained its vote. before is nil at
@@ -43,15 +34,15 @@ func (n *Node) reportLead(before, now *raftnode.View) {
 	switch {
 	case before.Leader == now.Leader:
 	case now.Leader != 0 && now.Leader != now.ID:
-		n.config.Logf(raftnode.LogNotice, "%s leads the group from now on, in term %d", n.label(now.Leader, addressOf(now, now.Leader)), now.Term)
+		n.config.Logf(logs.Notice, "%s leads the group from now on, in term %d", n.label(now.Leader, addressOf(now, now.Leader)), now.Term)
 	case now.Leader == 0 && before.Leader != now.ID:
-		n.config.Logf(raftnode.LogNotice, "%s does not lead the group any more, and no leader is known", n.label(before.Leader, addressOf(before, before.Leader)))
+		n.config.Logf(logs.Notice, "%s does not lead the group any more, and no leader is known", n.label(before.Leader, addressOf(before, before.Leader)))
 	}
 	switch {
 	case now.Lost && !before.Lost:
-		n.config.Logf(raftnode.LogNotice, "this member may lack writes that it has acknowledged, as it ended without order: it does not vote before it has heard what is committed")
+		n.config.Logf(logs.Notice, "this member may lack writes that it has acknowledged, as it ended without order: it does not vote before it has heard what is committed")
 	case before.Lost && !now.Lost:
-		n.config.Logf(raftnode.LogNotice, "this member has what is committed, and votes again")
+		n.config.Logf(logs.Notice, "this member has what is committed, and votes again")
 	}
 }
 
@@ -66,14 +57,14 @@ func (n *Node) leaderless(v *raftnode.View, since time.Duration) time.Duration {
 		return now
 	}
 	silence := now - since
-	if silence < 10*n.config.Election || !n.refusals.due("leaderless", now) {
+	if silence < 10*n.config.Election || !n.said.Due("leaderless", now) {
 		return since
 	}
 	if v.Lost {
-		n.config.Logf(raftnode.LogWarn, "no leader is known for %v, and this member does not vote: it may lack writes that it has acknowledged, as it ended without order. "+
+		n.config.Logf(logs.Warn, "no leader is known for %v, and this member does not vote: it may lack writes that it has acknowledged, as it ended without order. "+
 			"If a majority ended so, the group waits: start all members that still have their data, and have them vote by VIGIL.CLUSTER RECOVER LOSE-WRITES (docs/cluster.md)", silence.Round(time.Second))
 	} else {
-		n.config.Logf(raftnode.LogWarn, "no leader is known for %v: a majority of the members is not reached, or does not vote as it may lack writes. VIGIL.CLUSTER STATUS at each one says so", silence.Round(time.Second))
+		n.config.Logf(logs.Warn, "no leader is known for %v: a majority of the members is not reached, or does not vote as it may lack writes. VIGIL.CLUSTER STATUS at each one says so", silence.Round(time.Second))
 	}
 	return since
 }

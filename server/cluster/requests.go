@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
@@ -211,7 +213,7 @@ func (n *Node) insist(ctx context.Context, m asker, addresses []string, q *reque
 		}
 		if text := err.Error(); text != last {
 			last = text
-			n.config.Logf(raftnode.LogNotice, "waits until it may %s: %v", q.What, err)
+			n.config.Logf(logs.Notice, "waits until it may %s: %v", q.What, err)
 		}
 		select {
 		case <-time.After(delay):

@@ -2,11 +2,12 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/logs"
 
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
@@ -92,7 +93,7 @@ func (n *Node) found(self *topology.Identity, store *member.Member, origin *snap
 	}
 	name := drawName()
 	*self = topology.Identity{Group: topology.GroupID(n.config.Secret, name), Name: name, Member: id, Address: self.Address, Known: map[uint64]string{}, Restored: origin}
-	n.config.Logf(raftnode.LogWarn, "this server is a new group, restored from %s", origin)
+	n.config.Logf(logs.Warn, "this server is a new group, restored from %s", origin)
 	return nil
 }
 
@@ -104,73 +105,4 @@ func (n *Node) restored() *snapshot.Origin {
 		return nil
 	}
 	return n.self.Restored
-}
-
-// part returns which part of a cluster snapshot the group is restored from, as long as it has not claimed the slots of that:
-// nil for other groups.
-func (o *others) part() (origin *snapshot.Origin, of *slots.Set) {
-	origin = o.n.restored()
-	if p := origin.Part(); p != nil && !o.n.roster().Claimed() {
-		if of, err := slots.Parse(p.Slots); err == nil {
-			return origin, of
-		}
-	}
-	return nil, nil
-}
-
-// unrelated is why a restored group exchanges nothing with a server of cluster-peers.
-type unrelated struct{ text string }
-
-func (e unrelated) Error() string { return e.text }
-
-// related returns an error unless the server at an address is of a group that was restored from another part of the same cluster
-// snapshot. A group that is no restored one, or has its slots, may exchange tables with all servers.
-func (o *others) related(ctx context.Context, address string) error {
-	own, _ := o.part()
-	if own == nil {
-		return nil
-	}
-	reply, err := o.askServer(ctx, address, 0, []byte{originRequest})
-	if err != nil && !errors.Is(err, errSilent) {
-		return err
-	}
-	theirs := new(snapshot.Origin)
-	if err == nil {
-		err = json.Unmarshal(reply, theirs)
-	}
-	p := theirs.Part()
-	switch {
-	case errors.Is(err, errSilent), err == nil && p == nil:
-		return unrelated{fmt.Sprintf("%s of cluster-peers is not restored from a part of the cluster snapshot %s, as this group is: nothing is exchanged with it", address, own.Whole.Name)}
-	case err != nil:
-		return err
-	case theirs.Whole.ID != own.Whole.ID:
-		return unrelated{fmt.Sprintf("%s of cluster-peers is restored from another cluster snapshot: %s (%s), and this group from %s (%s)",
-			address, theirs.Whole.Name, theirs.Whole.ID, own.Whole.Name, own.Whole.ID)}
-	case theirs.Group == own.Group:
-		return unrelated{fmt.Sprintf("%s of cluster-peers is restored from the same part of the cluster snapshot %s as this group, slots %s: stop one of the two",
-			address, own.Whole.Name, p.Slots)}
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.parts == nil {
-		o.parts = map[string]bool{}
-	}
-	o.parts[theirs.Group] = true
-	return nil
-}
-
-// missing logs which parts of a cluster snapshot no server of cluster-peers is restored from.
-func (o *others) missing(own *snapshot.Origin) {
-	of := new(slots.Set)
-	o.mu.Lock()
-	for _, p := range own.Whole.Parts {
-		if theirs, err := slots.Parse(p.Slots); err == nil && p.Group != own.Group && !o.parts[p.Group] {
-			of = of.Union(theirs)
-		}
-	}
-	o.mu.Unlock()
-	if of.Len() > 0 {
-		o.n.config.Logf(raftnode.LogWarn, "no server of cluster-peers is restored from the parts of the cluster snapshot %s with the slots %s: these are of no group until CLUSTER MEET leads to one", own.Whole.Name, of)
-	}
 }

@@ -1,11 +1,13 @@
 package cluster
 
 import (
+	"context"
 	"errors"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
@@ -56,57 +58,55 @@ func TestDirectoriesOfSnapshotsBeginAsNewGroups(t *testing.T) {
 
 // A restored group has the slots of its part at first, all of them at once and no others, whatever keys it has.
 func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
-	o := bareOthers()
-	o.n.self, o.n.members = &topology.Identity{Restored: restoredFrom("b", "x")}, &raftnode.Members{}
-	o.division.Store(&topology.Division{})
-	if origin, of := o.part(); origin == nil || of.String() != "6-16383" {
+	o := bareOthers(t, restoredFrom("b", "x"))
+	if origin, of := o.Part(); origin == nil || of.String() != "6-16383" {
 		t.Fatalf("the part is %v, %s", origin, of)
 	}
 	for text, want := range map[string]error{"6-16383": nil, "6-16382": errRestoredSlots, "0-16383": errRestoredSlots, "0-5": errRestoredSlots} {
-		if c, err := o.with(o.n.members, slotSet(t, text)); !errors.Is(err, want) || err == nil && c.Slots.String() != text {
+		if c, err := o.with(&raftnode.Members{}, slotSet(t, text)); !errors.Is(err, want) || err == nil && c.Slots.String() != text {
 			t.Errorf("%s: %v, %v", text, c, err)
 		}
 	}
-	if err := o.mayHaveSome(&raftnode.Members{Claim: topology.Claim{Slots: slotSet(t, "6-16383"), Since: 1}}); err != nil {
+	claimed := topology.Claim{Slots: slotSet(t, "6-16383"), Since: 1}
+	if err := o.mayHaveSome(&raftnode.Members{Claim: claimed}); err != nil {
 		t.Error(err)
 	}
-	o.n.members = &raftnode.Members{Claim: topology.Claim{Slots: slotSet(t, "7"), Since: 1}}
-	if origin, _ := o.part(); origin != nil {
+	o.group.Claim = claimed
+	if origin, _ := o.Part(); origin != nil {
 		t.Error("a group that has claimed its slots is like others")
-	}
-	if err := o.related(t.Context(), "127.0.0.1:1"); err != nil {
-		t.Errorf("it asks others what they are restored from: %v", err)
 	}
 }
 
-// Until then it exchanges nothing with servers that are not restored from another part of the same snapshot.
-func TestRestoredGroupIsStrangeToOthers(t *testing.T) {
-	a, b := twoMoving(t)
-	o := &others{n: &Node{config: a.node.config, self: &topology.Identity{Restored: restoredFrom("a", "x")}, members: &raftnode.Members{}}, mesh: a.node.others.mesh}
-	for _, x := range []struct {
-		theirs *snapshot.Origin
-		want   string
-	}{
-		{nil, "is not restored from a part of the cluster snapshot monday"},
-		{restoredFrom("b", "y"), "is restored from another cluster snapshot: monday (y), and this group from monday (x)"},
-		{restoredFrom("a", "x"), "is restored from the same part of the cluster snapshot monday as this group"},
-		{restoredFrom("b", "x"), ""},
-	} {
-		b.stop()
-		b.start()
-		b.node.mu.Lock()
-		b.node.self.Restored = x.theirs
-		b.node.mu.Unlock()
-		err := o.related(t.Context(), b.address())
-		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
-			t.Errorf("got %v, want %s", err, x.want)
-		}
+// bare is what a server of the group a, which takes part in nothing, knows of others: nothing.
+type bare struct {
+	*others
+	group *topology.Group
+}
+
+func bareOthers(t *testing.T, restored *snapshot.Origin) *bare {
+	t.Helper()
+	self := &topology.Identity{Name: "a", Restored: restored}
+	b := &bare{&others{n: &Node{config: NodeConfig{Cluster: &ClusterConfig{Silence: time.Minute}}, self: self}}, &topology.Group{Name: "a"}}
+	var err error
+	b.others.Cluster, err = topology.New(topology.Options{Self: self, Own: b, Network: b, Silence: time.Minute, Now: raftnode.Now, Wall: wallClock, Logf: func(logs.Level, string, ...any) {}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !o.parts["b"] || len(o.parts) != 1 {
-		t.Errorf("known are the parts %v", o.parts)
-	}
-	b.stop()
-	if err := o.related(t.Context(), b.address()); err == nil {
-		t.Error("a server that is gone is related")
+	return b
+}
+
+func (b *bare) Group() *topology.Group                                    { return b.group }
+func (*bare) Gone() bool                                                  { return false }
+func (*bare) Dismiss(string)                                              {}
+func (*bare) Keep([]byte)                                                 {}
+func (*bare) Last() uint64                                                { return 0 }
+func (*bare) SetPeers(map[uint64]string)                                  {}
+func (*bare) Ask(context.Context, string, uint64, []byte) ([]byte, error) { return nil, nil }
+
+// hears has it told of other groups.
+func (b *bare) hears(t *testing.T, of topology.Table) {
+	t.Helper()
+	if err := b.Take(topology.AppendLetter(nil, "b", true, of)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
@@ -246,7 +248,7 @@ func (n *Node) listenBus(address string) (net.Listener, error) {
 // visitor is a mesh that only asks.
 func (n *Node) visitor(self *topology.Identity) *mesh.Mesh {
 	return mesh.New(mesh.Config{Cluster: self.Group, Self: n.origin(self), Dial: n.dial,
-		Logf: func(format string, args ...any) { n.config.Logf(raftnode.LogInfo, format, args...) }})
+		Logf: func(format string, args ...any) { n.config.Logf(logs.Info, format, args...) }})
 }
 
 func (n *Node) origin(self *topology.Identity) mesh.Origin {
@@ -269,7 +271,7 @@ func (n *Node) enter(ctx context.Context, self *topology.Identity) error {
 		return errors.New("cluster: the group has taken the server in without an id")
 	}
 	self.Member, self.Known = a.Member, a.Members
-	n.config.Logf(raftnode.LogNotice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
+	n.config.Logf(logs.Notice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
 	return nil
 }
 
@@ -290,8 +292,8 @@ func (n *Node) findGroup(ctx context.Context, self *topology.Identity) error {
 				return nil
 			case errors.Is(err, mesh.ErrCluster):
 				return nil
-			case n.refusals.due("group of "+address, n.monotonic()):
-				n.config.Logf(raftnode.LogNotice, "waits until %s says which group it is of: %v", address, err)
+			case n.said.Due("group of "+address, n.monotonic()):
+				n.config.Logf(logs.Notice, "waits until %s says which group it is of: %v", address, err)
 			}
 		}
 		select {
@@ -308,9 +310,9 @@ func askGroup(ctx context.Context, m asker, address string) (name string, err er
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, topology.ExchangeTimeout)
 	defer cancel()
-	letter, err := m.Ask(ctx, bus, 0, appendLetter(nil, "", false, topology.Table{}))
+	letter, err := m.Ask(ctx, bus, 0, topology.AppendLetter(nil, "", false, topology.Table{}))
 	if err != nil {
 		return "", err
 	}
@@ -324,7 +326,7 @@ func askGroup(ctx context.Context, m asker, address string) (name string, err er
 func (n *Node) move(ctx context.Context, self *topology.Identity, was string, log *grouplog.Log) error {
 	m := n.visitor(self)
 	defer m.Close()
-	n.config.Logf(raftnode.LogNotice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
+	n.config.Logf(logs.Notice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
 	others, err := n.former(self, log)
 	if err != nil {
 		return err
@@ -366,7 +368,7 @@ func (n *Node) becomeAlone(self *topology.Identity, store *member.Member) error 
 	}
 	self.Member, self.Left, self.Replaces, self.Known = id, false, 0, nil
 	_, last := store.Log().Bounds()
-	n.config.Logf(raftnode.LogWarn, "--recover alone: member %d is member %d now, the only one of its group, with all that its log has, up to entry %d; acknowledged writes that it lacks are lost, and the former members cannot come back (cluster-members and cluster-member-id are of no use any more)", was, id, last)
+	n.config.Logf(logs.Warn, "--recover alone: member %d is member %d now, the only one of its group, with all that its log has, up to entry %d; acknowledged writes that it lacks are lost, and the former members cannot come back (cluster-members and cluster-member-id are of no use any more)", was, id, last)
 	return nil
 }
 

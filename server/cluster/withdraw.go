@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
@@ -48,7 +50,7 @@ func (s *Seat) withdraw(n *Node) {
 		default:
 			without++
 		}
-		if n.others.nobodyIn(group) || without > withdrawPeriods {
+		if n.others.NobodyIn(group) || without > withdrawPeriods {
 			n.note(func(self *topology.Identity) {
 				if self.Bound == group {
 					self.Bound = ""
@@ -60,7 +62,7 @@ func (s *Seat) withdraw(n *Node) {
 
 // goOver has this server, which is in no group, become the member of another one that it was to be.
 func (s *Seat) goOver(n *Node, group string) {
-	if address := n.others.leaderOf(group); address != "" {
+	if address := n.others.LeaderOf(group); address != "" {
 		if err := s.Replicate(s.ctx, address); !errors.Is(err, errMoves) {
 			n.others.report("this server is not taken in by the group that it was on its way to", err)
 		}
@@ -77,7 +79,7 @@ func (n *Node) bound() string {
 // withdrawFrom has another group let the learner go that has the address of this server, if there is one. It does nothing
 // while this server is on its way there.
 func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
-	ctx, cancel := context.WithTimeout(n.ctx, exchangeTimeout)
+	ctx, cancel := context.WithTimeout(n.ctx, topology.ExchangeTimeout)
 	defer cancel()
 	if err := s.changes.take(ctx); err != nil {
 		return false, err
@@ -86,50 +88,18 @@ func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
 	if n.ctx.Err() != nil || n.bound() != group { // it has gone over meanwhile, or to another one
 		return false, raftnode.ErrStopped
 	}
-	if !n.others.up(group) {
+	if !n.others.Up(group) {
 		return false, errors.New("cluster: it is not heard")
 	}
-	id := n.others.expectedIn(group)
+	id := n.others.ExpectedIn(group)
 	if id == 0 {
 		return false, nil
 	}
 	m := n.visitor(n.memberOf(group))
 	defer m.Close()
-	if _, err := ask(ctx, m, n.others.leadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
+	if _, err := ask(ctx, m, n.others.LeadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
 		return false, err
 	}
-	n.config.Logf(raftnode.LogNotice, "%s lets member %d go, as which this server has not come up", n.others.label(group), id)
+	n.config.Logf(logs.Notice, "%s lets member %d go, as which this server has not come up", n.others.Label(group), id)
 	return true, nil
-}
-
-// expectedIn returns which learner of another group has the address of this server, 0 for none.
-func (o *others) expectedIn(group string) uint64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if g := o.table[group]; g != nil {
-		for _, m := range g.Members {
-			if m.Learner && m.Address == o.n.self.Address {
-				return m.ID
-			}
-		}
-	}
-	return 0
-}
-
-// leaderOf returns where clients connect to the leader of another group, "" if that is not known.
-func (o *others) leaderOf(group string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if g := o.table[group]; g != nil {
-		return g.LeaderAddress()
-	}
-	return ""
-}
-
-// nobodyIn reports whether another group is none any more.
-func (o *others) nobodyIn(group string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	g := o.table[group]
-	return g == nil || len(g.Members) == 0 || o.lies(group)
 }

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/certs"
 	"github.com/vigildb/vigil/server/cluster"
-	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/structures/slots"
@@ -185,15 +186,15 @@ func listensAt(set *conf.Settings) string {
 }
 
 // logGroup writes what a node says to the log of the server, if loglevel admits it.
-func logGroup(config *conf.Config, log *slog.Logger) func(level raftnode.LogLevel, format string, args ...any) {
+func logGroup(config *conf.Config, log *slog.Logger) func(level logs.Level, format string, args ...any) {
 	type levels struct {
 		shown conf.LogLevel
 		slog  slog.Level
 	}
-	of := map[raftnode.LogLevel]levels{raftnode.LogDebug: {conf.LogDebug, slog.LevelDebug}, raftnode.LogInfo: {conf.LogVerbose, slog.LevelDebug + 2},
-		raftnode.LogNotice: {conf.LogNotice, slog.LevelInfo},
-		raftnode.LogWarn:   {conf.LogWarning, slog.LevelWarn}, raftnode.LogError: {conf.LogWarning, slog.LevelError}}
-	return func(level raftnode.LogLevel, format string, args ...any) {
+	of := map[logs.Level]levels{logs.Debug: {conf.LogDebug, slog.LevelDebug}, logs.Info: {conf.LogVerbose, slog.LevelDebug + 2},
+		logs.Notice: {conf.LogNotice, slog.LevelInfo},
+		logs.Warn:   {conf.LogWarning, slog.LevelWarn}, logs.Error: {conf.LogWarning, slog.LevelError}}
+	return func(level logs.Level, format string, args ...any) {
 		if l := of[level]; l.shown >= config.Settings().LogLevel && log.Enabled(context.Background(), l.slog) {
 			log.Log(context.Background(), l.slog, "group: "+fmt.Sprintf(format, args...))
 		}

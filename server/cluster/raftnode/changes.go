@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
@@ -315,7 +317,7 @@ func (r *Runner) agreeOnAddresses() {
 			continue
 		}
 		if err := d.Move(id, address); err != nil {
-			r.config.Logf(LogInfo, "%v", err)
+			r.config.Logf(logs.Info, "%v", err)
 		}
 		return // one change at a time
 	}

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"go.etcd.io/raft/v3/raftpb"
 )
 
@@ -50,15 +52,15 @@ func (c counted) Read(b []byte) (int, error) {
 func (r *Runner) Carry(m *raftpb.Message, state io.ReadCloser) {
 	r.carriers.Go(func() {
 		meta, begin := m.GetSnapshot().GetMetadata(), r.config.Now()
-		r.config.Logf(LogInfo, "member %d lacks what the log has no more: it gets the state as of entry %d", m.GetTo(), meta.GetIndex())
+		r.config.Logf(logs.Info, "member %d lacks what the log has no more: it gets the state as of entry %d", m.GetTo(), meta.GetIndex())
 		sent, done := r.states.send(m.GetTo())
 		err := errors.Join(r.config.SendState(r.ctx, m, counted{state, sent}), state.Close())
 		done()
 		took := (r.config.Now() - begin).Round(time.Millisecond)
 		if err == nil {
-			r.config.Logf(LogInfo, "member %d has got the state as of entry %d after %v", m.GetTo(), meta.GetIndex(), took)
+			r.config.Logf(logs.Info, "member %d has got the state as of entry %d after %v", m.GetTo(), meta.GetIndex(), took)
 		} else if r.ctx.Err() == nil {
-			r.config.Logf(LogWarn, "member %d has not got the state as of entry %d, after %v: %v", m.GetTo(), meta.GetIndex(), took, err)
+			r.config.Logf(logs.Warn, "member %d has not got the state as of entry %d, after %v: %v", m.GetTo(), meta.GetIndex(), took, err)
 		}
 		r.ask(func() { r.driver.Carried(r.config.Now(), m.GetTo(), err) })
 	})

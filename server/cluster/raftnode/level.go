@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
@@ -213,6 +215,6 @@ func (r *Runner) raiseAtFirst() {
 		return
 	}
 	if _, _, err := d.Upgrade(r.driver.active); err != nil && !errors.Is(err, ErrUnheard) && !Transient(err) {
-		r.config.Logf(LogInfo, "%v", err)
+		r.config.Logf(logs.Info, "%v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/vigildb/vigil/persistence"
@@ -70,7 +72,7 @@ type RunnerConfig struct {
 	// lease must not outlast it.
 	Now func() time.Duration
 	// Logf writes to the log.
-	Logf func(level LogLevel, format string, args ...any)
+	Logf logs.Func
 }
 
 // ticks is how many ticks make an election timeout.
@@ -231,7 +233,7 @@ func (r *Runner) run() {
 		}
 	}
 	if err != ErrStopped {
-		r.config.Logf(LogError, "the member of the group ends: %v", err)
+		r.config.Logf(logs.Error, "the member of the group ends: %v", err)
 	}
 	r.end(err)
 }
@@ -318,7 +320,7 @@ func (r *Runner) step(m *raftpb.Message) {
 	// What does not fit the state of this member, such as a reply to a former leadership,
 	// is of no use.
 	if err := r.driver.Step(now, m); err != nil {
-		r.config.Logf(LogDebug, "a message of member %d: %v", m.GetFrom(), err)
+		r.config.Logf(logs.Debug, "a message of member %d: %v", m.GetFrom(), err)
 	}
 }
 

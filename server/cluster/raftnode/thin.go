@@ -3,6 +3,8 @@ package raftnode
 import (
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"go.etcd.io/raft/v3/raftpb"
 )
 
@@ -93,7 +95,7 @@ func (r *Runner) force() {
 			return
 		}
 		if err := r.replica.Sync(); err != nil {
-			r.config.Logf(LogWarn, "%v", err) // the disk is looked at with every tick
+			r.config.Logf(logs.Warn, "%v", err) // the disk is looked at with every tick
 		}
 		r.forced <- struct{}{}
 	})

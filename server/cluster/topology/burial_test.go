@@ -32,7 +32,7 @@ func buries(all Table, burier, name string, at uint64) {
 func TestSlotsOfABuriedGroupAreOfNobody(t *testing.T) {
 	want := func(what string, all Table, of map[string]string) {
 		t.Helper()
-		got, _, taken := all.Divide()
+		got, _, taken := all.divide()
 		sum := new(slots.Set)
 		for name := range all {
 			if got[name].String() != of[name] {
@@ -63,7 +63,7 @@ func TestSlotsOfABuriedGroupAreOfNobody(t *testing.T) {
 	want("two groups bury each other", all, map[string]string{"c": "5 20-29"})
 	buries(all, "b", "nobody", 201)
 	want("a group that nobody knows is buried", all, map[string]string{"c": "5 20-29"})
-	if lie := all.Lying(); !reflect.DeepEqual(lie, map[string]uint64{"a": 201, "b": 50, "nobody": 201}) {
+	if lie := all.lying(); !reflect.DeepEqual(lie, map[string]uint64{"a": 201, "b": 50, "nobody": 201}) {
 		t.Errorf("%v lie buried", lie)
 	}
 }
@@ -76,7 +76,7 @@ func TestSlotsGivenToABuriedGroupComeBack(t *testing.T) {
 	all["a"].Claim.Given = []Move{{1, "b", slotSet(t, "5-7"), MoveOpen}, {2, "c", slotSet(t, "8"), MoveOpen}}
 	all["b"].Claim.Given = []Move{{3, "c", slotSet(t, "15"), MoveOpen}}
 	buries(all, "a", "b", 100)
-	_, come, taken := all.Divide()
+	_, come, taken := all.divide()
 	if come["a"].String() != "5-6" || come["c"].String() != "8" || come["b"] != nil || taken.String() != "0-8" {
 		t.Errorf("to a come %s, to b %s, to c %s; taken are %s", come["a"], come["b"], come["c"], taken)
 	}
@@ -92,7 +92,7 @@ func someBurials(n int) (all []Burial) {
 // Burials are kept in entries and in tables; what has none is written as before there were any.
 func TestBurialsAreReadAsTheyWereWritten(t *testing.T) {
 	for _, c := range []Claim{{Slots: slotSet(t, "0-9"), Since: 5, Buried: someBurials(3)}, {Slots: new(slots.Set), Risen: 7},
-		{Slots: slotSet(t, "3"), Since: 1, Given: someMoves(t), Taking: someMoves(t)[1:], Buried: append([]Burial{{"", 1 << 62}}, someBurials(MaxBuried-1)...), Risen: 9}} {
+		{Slots: slotSet(t, "3"), Since: 1, Given: someMoves(t), Taking: someMoves(t)[1:], Buried: append([]Burial{{"", 1 << 62}}, someBurials(maxBuried-1)...), Risen: 9}} {
 		b := c.Encode()
 		if got := DecodeClaim(b, Claim{}); !reflect.DeepEqual(got.Encode(), b) || !slices.Equal(got.Buried, c.Buried) || got.Risen != c.Risen || len(got.Given) != len(c.Given) {
 			t.Errorf("%+v is read as %+v", c, got)
@@ -104,7 +104,7 @@ func TestBurialsAreReadAsTheyWereWritten(t *testing.T) {
 			}
 		}
 		all := Table{"g": {Name: "g", Index: 4, Claim: c, Term: 2}, "h": {Name: "h", Claim: Claim{Slots: new(slots.Set)}}}
-		read, err := DecodeTable(all.Encode())
+		read, err := decodeTable(all.Encode())
 		if err != nil || !slices.Equal(read["g"].Claim.Buried, c.Buried) || read["g"].Claim.Risen != c.Risen || read["g"].Term != 2 || read["h"].Claim.Buries() {
 			t.Errorf("table: %+v, %v", read["g"], err)
 		}
@@ -114,7 +114,7 @@ func TestBurialsAreReadAsTheyWereWritten(t *testing.T) {
 		"a name twice": {{"a", 1}, {"a", 2}},
 		"in disorder":  {{"b", 1}, {"a", 2}},
 		"a long name":  {{strings.Repeat("n", MaxGroupName+1), 1}},
-		"too many":     someBurials(MaxBuried + 1),
+		"too many":     someBurials(maxBuried + 1),
 	} {
 		d, c := Decoder{Rest: Claim{Buried: bad}.appendBurials(nil)}, Claim{}
 		if d.Burials(&c); d.Err == nil {
@@ -144,7 +144,7 @@ func TestFormsWithoutBurialsAreTheFormerOnes(t *testing.T) {
 			format = 2
 		}
 		b := Table{"a": {Name: "a", Claim: c}}.Encode()
-		if got, err := DecodeTable(b); b[0] != format || err != nil || got["a"].Claim.Buries() {
+		if got, err := decodeTable(b); b[0] != format || err != nil || got["a"].Claim.Buries() {
 			t.Errorf("a table begins with %d, and is read as %+v, %v", b[0], got, err)
 		}
 	}

@@ -43,7 +43,7 @@ func (d *Decoder) Bytes(n uint64) []byte {
 func (d *Decoder) Text(most uint64) string {
 	n := d.Number()
 	if n > most {
-		d.Rest, d.Err = nil, ErrTable
+		d.Rest, d.Err = nil, errTable
 		return ""
 	}
 	return string(d.Bytes(n))

@@ -26,7 +26,7 @@ func TestMovesAreReadAsTheyWereWritten(t *testing.T) {
 			}
 		}
 		all := Table{"g": {Name: "g", Index: 4, Claim: c, Term: 2}, "h": {Name: "h", Claim: Claim{Slots: new(slots.Set)}}}
-		read, err := DecodeTable(all.Encode())
+		read, err := decodeTable(all.Encode())
 		if err != nil || !reflect.DeepEqual(appendMoves(nil, read["g"].Claim.Given), appendMoves(nil, c.Given)) || read["g"].Term != 2 || read["g"].Claim.Taking != nil {
 			t.Errorf("table: %+v, %v", read["g"], err)
 		}
@@ -52,12 +52,12 @@ func TestSlotThatWasGivenAwayIsAboutToBeAnothers(t *testing.T) {
 		"a": {Name: "a", Claim: Claim{Slots: slotSet(t, "0-4"), Since: 1, Given: []Move{given, {2, "nobody", slotSet(t, "9"), MoveOpen}}}},
 		"b": {Name: "b", Claim: Claim{Slots: slotSet(t, "7"), Since: 2}},
 	}
-	of, come, taken := all.Divide()
+	of, come, taken := all.divide()
 	if of["b"].String() != "7" || come["b"].String() != "5-6" || taken.String() != "0-7" {
 		t.Errorf("b has %s and gets %s; taken are %s", of["b"], come["b"], taken)
 	}
 	all["c"] = &Group{Name: "c", Claim: Claim{Slots: slotSet(t, "6"), Since: 3}}
-	if _, come, _ = all.Divide(); come["b"].String() != "5" {
+	if _, come, _ = all.divide(); come["b"].String() != "5" {
 		t.Errorf("what another group claims comes to b: %s", come["b"])
 	}
 	// The order in which news come does not matter.
@@ -67,7 +67,7 @@ func TestSlotThatWasGivenAwayIsAboutToBeAnothers(t *testing.T) {
 		r.Shuffle(len(news), func(i, j int) { news[i], news[j] = news[j], news[i] })
 		var g *Group
 		for _, n := range news {
-			g = Joined(g, n)
+			g = joined(g, n)
 		}
 		if g.Index != 3 || len(g.Claim.Given) != 0 {
 			t.Fatalf("%+v", g)

@@ -23,18 +23,18 @@ type Names struct {
 }
 
 // Announced are the names of the servers of a cluster, as far as they are known. They are not changed any more.
-type Announced struct{ of map[Server]Names }
+type Announced struct{ of map[server]Names }
 
 // Of returns the names of a member of a group.
 func (a *Announced) Of(group string, member uint64) Names {
 	if a == nil {
 		return Names{}
 	}
-	return a.of[Server{group, member}]
+	return a.of[server{group, member}]
 }
 
-// Server is a member of one of the groups.
-type Server struct {
+// server is a member of one of the groups.
+type server struct {
 	Group  string
 	Member uint64
 }
@@ -45,35 +45,35 @@ type announcement struct {
 	Names
 }
 
-// NameBook is the announcements that a server knows.
-type NameBook struct {
-	self   Server
+// nameBook is the announcements that a server knows.
+type nameBook struct {
+	self   server
 	starts uint64       // of this server
 	config func() Names // of this server, nil for none
 
 	mu     sync.Mutex
-	of     map[Server]announcement // guarded by mu
+	of     map[server]announcement // guarded by mu
 	untold bool                    // the own announcement is a new one; guarded by mu
 	asked  bool                    // others have been asked for theirs; guarded by mu
 	last   time.Duration           // when one was, by Now; guarded by mu
 	shown  atomic.Pointer[Announced]
 }
 
-// NewNameBook returns the book of a server, with the names of its configuration; nil for none.
-func NewNameBook(self *Identity, config func() Names) *NameBook {
+// newNameBook returns the book of a server, with the names of its configuration; nil for none.
+func newNameBook(self *Identity, config func() Names) *nameBook {
 	if config == nil {
 		config = func() Names { return Names{} }
 	}
-	b := &NameBook{self: Server{self.Name, self.Member}, starts: self.Starts, config: config, of: map[Server]announcement{}, last: -ExchangePeriod}
-	b.Look()
+	b := &nameBook{self: server{self.Name, self.Member}, starts: self.Starts, config: config, of: map[server]announcement{}, last: -exchangePeriod}
+	b.look()
 	return b
 }
 
 // announcedAtOnce is how often a server can change its names before its count is that of its next start.
 const announcedAtOnce = 1 << 20
 
-// Look announces the names of the configuration, if they have changed.
-func (b *NameBook) Look() *Announced {
+// look announces the names of the configuration, if they have changed.
+func (b *nameBook) look() *Announced {
 	now, shown := b.config(), b.shown.Load()
 	if shown != nil && shown.of[b.self] == now {
 		return shown
@@ -87,14 +87,14 @@ func (b *NameBook) Look() *Announced {
 }
 
 // announceLocked announces names after count other announcements of this server.
-func (b *NameBook) announceLocked(now Names, count uint64) {
+func (b *nameBook) announceLocked(now Names, count uint64) {
 	b.of[b.self] = announcement{max(count, b.starts*announcedAtOnce) + 1, now}
 	b.untold = b.untold || now != Names{} || count > 0
 	b.showLocked()
 }
 
-func (b *NameBook) showLocked() {
-	a := &Announced{of: map[Server]Names{}}
+func (b *nameBook) showLocked() {
+	a := &Announced{of: map[server]Names{}}
 	for s, announced := range b.of {
 		if announced.Names != (Names{}) {
 			a.of[s] = announced.Names
@@ -103,19 +103,19 @@ func (b *NameBook) showLocked() {
 	b.shown.Store(a)
 }
 
-// Ripe reports whether any servers are to be told of the names now.
-func (b *NameBook) Ripe(now time.Duration) bool {
+// ripe reports whether any servers are to be told of the names now.
+func (b *nameBook) ripe(now time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ripeLocked(now)
 }
 
-func (b *NameBook) ripeLocked(now time.Duration) bool {
-	return b.untold || now-b.last >= ExchangePeriod && (!b.asked || len(b.shown.Load().of) > 0)
+func (b *nameBook) ripeLocked(now time.Duration) bool {
+	return b.untold || now-b.last >= exchangePeriod && (!b.asked || len(b.shown.Load().of) > 0)
 }
 
-// Due returns which of the servers are to be told of the names now: all, one by lot, or none.
-func (b *NameBook) Due(now time.Duration, servers map[Server]string) (told map[Server]string) {
+// due returns which of the servers are to be told of the names now: all, one by lot, or none.
+func (b *nameBook) due(now time.Duration, servers map[server]string) (told map[server]string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(servers) == 0 || !b.ripeLocked(now) {
@@ -123,7 +123,7 @@ func (b *NameBook) Due(now time.Duration, servers map[Server]string) (told map[S
 	}
 	b.last = now
 	if !b.untold {
-		return OneOf(servers)
+		return oneOf(servers)
 	}
 	b.untold, b.asked = false, true
 	return servers
@@ -146,8 +146,8 @@ const (
 	zoneOf              = 1 << 63
 )
 
-// Encode returns the announcements, that of this server first.
-func (b *NameBook) Encode() []byte {
+// encode returns the announcements, that of this server first.
+func (b *nameBook) encode() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := b.appendLocked([]byte{announcementsFormat}, b.self)
@@ -159,16 +159,16 @@ func (b *NameBook) Encode() []byte {
 	return out
 }
 
-func (b *NameBook) appendLocked(out []byte, s Server) []byte {
+func (b *nameBook) appendLocked(out []byte, s server) []byte {
 	a := b.of[s]
 	out = appendAnnouncement(out, s, a.count, a.Hostname, a.Nodename)
 	if a.Zone != "" {
-		out = appendAnnouncement(out, Server{s.Group, zoneOf + s.Member}, a.count, a.Zone, "")
+		out = appendAnnouncement(out, server{s.Group, zoneOf + s.Member}, a.count, a.Zone, "")
 	}
 	return out
 }
 
-func appendAnnouncement(out []byte, s Server, count uint64, hostname, nodename string) []byte {
+func appendAnnouncement(out []byte, s server, count uint64, hostname, nodename string) []byte {
 	out = binary.AppendUvarint(binary.AppendUvarint(AppendText(out, s.Group), s.Member), count)
 	return AppendText(AppendText(out, hostname), nodename)
 }
@@ -176,13 +176,13 @@ func appendAnnouncement(out []byte, s Server, count uint64, hostname, nodename s
 var errNames = errors.New("cluster: names of servers do not decode")
 
 // decodeAnnouncements reads what encode wrote.
-func decodeAnnouncements(b []byte) (map[Server]announcement, error) {
+func decodeAnnouncements(b []byte) (map[server]announcement, error) {
 	if len(b) == 0 || b[0] != announcementsFormat {
 		return nil, errNames
 	}
-	of := map[Server]announcement{}
+	of := map[server]announcement{}
 	for d := (Decoder{Rest: b[1:]}); len(d.Rest) > 0; {
-		s := Server{Group: d.Text(MaxGroupName), Member: d.Number()}
+		s := server{Group: d.Text(MaxGroupName), Member: d.Number()}
 		a := announcement{count: d.Number(), Names: Names{Hostname: d.Text(maxHostname), Nodename: d.Text(maxNodename)}}
 		if d.Err != nil || a.count > math.MaxInt64 {
 			return nil, errNames
@@ -206,8 +206,8 @@ func (a announcement) supersedes(before announcement) bool {
 	return a.count > before.count || a.count == before.count && before.Zone == "" && a.Zone != ""
 }
 
-// Take takes announcements of servers that are there, and forgets those of others.
-func (b *NameBook) Take(text []byte, there map[Server]string) error {
+// take takes announcements of servers that are there, and forgets those of others.
+func (b *nameBook) take(text []byte, there map[server]string) error {
 	news, err := decodeAnnouncements(text)
 	if err != nil {
 		return err
@@ -226,23 +226,23 @@ func (b *NameBook) Take(text []byte, there map[Server]string) error {
 			b.of[s] = a
 		}
 	}
-	maps.DeleteFunc(b.of, func(s Server, _ announcement) bool { return s != b.self && there[s] == "" })
+	maps.DeleteFunc(b.of, func(s server, _ announcement) bool { return s != b.self && there[s] == "" })
 	if !maps.Equal(before, b.of) {
 		b.showLocked()
 	}
 	return nil
 }
 
-// OneOf returns one of some servers, by lot; none if there is none.
-func OneOf(servers map[Server]string) map[Server]string {
+// oneOf returns one of some servers, by lot; none if there is none.
+func oneOf(servers map[server]string) map[server]string {
 	skip := rand.IntN(max(1, len(servers)))
 	for s, address := range servers {
 		if skip--; skip < 0 {
-			return map[Server]string{s: address}
+			return map[server]string{s: address}
 		}
 	}
 	return nil
 }
 
-// ExchangePeriod is how often a server exchanges what it knows with one other server by lot.
-const ExchangePeriod = time.Second
+// exchangePeriod is how often a server exchanges what it knows with one other server by lot.
+const exchangePeriod = time.Second

@@ -28,10 +28,10 @@ type GroupMember struct {
 	Learner bool
 }
 
-// Joined returns what follows from two pieces of news about a group. The order in which news come, and
+// joined returns what follows from two pieces of news about a group. The order in which news come, and
 // how often, does not matter: the index and the term count what changes, and neither goes back in
 // the life of a group. A group that was founded anew under its name has claimed slots later.
-func Joined(a, b *Group) *Group {
+func joined(a, b *Group) *Group {
 	switch {
 	case a == nil || a.Claim.Since < b.Claim.Since:
 		return b
@@ -45,14 +45,14 @@ func Joined(a, b *Group) *Group {
 	if b.Term > a.Term || b.Term == a.Term && a.Leader == 0 {
 		j.Term, j.Leader = b.Term, b.Leader
 	}
-	if j.Same(a) {
+	if j.same(a) {
 		return a
 	}
 	return &j
 }
 
-// Same reports that two pieces of news about a group say the same.
-func (g *Group) Same(o *Group) bool {
+// same reports that two pieces of news about a group say the same.
+func (g *Group) same(o *Group) bool {
 	return g != nil && o != nil && g.Index == o.Index && g.Term == o.Term && g.Leader == o.Leader && g.Claim.Since == o.Claim.Since
 }
 
@@ -66,20 +66,20 @@ func (g *Group) LeaderAddress() string {
 	return ""
 }
 
-// DissolvedBy reports whether news of a group tell that nobody is a member of it any more.
-func (g *Group) DissolvedBy(by *Group) bool {
-	return len(by.Members) == 0 && len(g.Members) > 0 && len(Joined(g, by).Members) == 0
+// dissolvedBy reports whether news of a group tell that nobody is a member of it any more.
+func (g *Group) dissolvedBy(by *Group) bool {
+	return len(by.Members) == 0 && len(g.Members) > 0 && len(joined(g, by).Members) == 0
 }
 
-// Outdone reports whether news of a group tells of an entry or a leadership that the group itself, as it is, has not
+// outdone reports whether news of a group tells of an entry or a leadership that the group itself, as it is, has not
 // come to.
-func (g *Group) Outdone(by *Group) bool {
+func (g *Group) outdone(by *Group) bool {
 	return by.Claim.Since == g.Claim.Since && (by.Index > g.Index || by.Term > g.Term && by.Leader != 0)
 }
 
 // Bounds of a table: one that exceeds them is refused.
 const (
-	MaxGroups       = 256
+	maxGroups       = 256
 	maxGroupMembers = 2 * MaxMembers
 	MaxGroupName    = 64
 	maxGroupAddress = 255
@@ -103,8 +103,8 @@ const (
 	tableWithBurials = 3
 )
 
-// ErrTable is returned for bytes that are no table.
-var ErrTable = fmt.Errorf("a table of groups does not decode: %w", ErrDecode)
+// errTable is returned for bytes that are no table.
+var errTable = fmt.Errorf("a table of groups does not decode: %w", ErrDecode)
 
 // Encode returns the table as it is on disk and between servers.
 func (t Table) Encode() []byte {
@@ -140,8 +140,8 @@ func (t Table) Encode() []byte {
 	return b
 }
 
-// DecodeTable reads what encode wrote; nothing is an empty table.
-func DecodeTable(b []byte) (Table, error) {
+// decodeTable reads what encode wrote; nothing is an empty table.
+func decodeTable(b []byte) (Table, error) {
 	t := Table{}
 	if len(b) == 0 {
 		return t, nil
@@ -151,18 +151,18 @@ func DecodeTable(b []byte) (Table, error) {
 	}
 	d := Decoder{Rest: b[1:]}
 	n := d.Number()
-	if n > MaxGroups {
-		return nil, ErrTable
+	if n > maxGroups {
+		return nil, errTable
 	}
 	for ; n > 0 && d.Err == nil; n-- {
 		g := d.group(b[0])
 		if d.Err != nil || t[g.Name] != nil {
-			return nil, ErrTable
+			return nil, errTable
 		}
 		t[g.Name] = g
 	}
 	if d.Err != nil || len(d.Rest) > 0 {
-		return nil, ErrTable
+		return nil, errTable
 	}
 	return t, nil
 }
@@ -178,15 +178,15 @@ func (d *Decoder) group(format byte) *Group {
 	g.Term, g.Leader = d.Number(), d.Number()
 	n := d.Number()
 	if n > maxGroupMembers {
-		d.Err = ErrTable
+		d.Err = errTable
 	}
 	for ; n > 0 && d.Err == nil; n-- {
 		m := GroupMember{ID: d.Number(), Learner: d.Number() == 1, Address: d.Text(maxGroupAddress)}
 		if last := len(g.Members) - 1; m.ID == 0 || last >= 0 && g.Members[last].ID >= m.ID {
-			d.Err = ErrTable
+			d.Err = errTable
 		}
 		if _, err := BusOf(m.Address); err != nil && m.Address != "" {
-			d.Err = ErrTable
+			d.Err = errTable
 		}
 		g.Members = append(g.Members, m)
 	}
@@ -199,13 +199,13 @@ func senior(a, b *Group) int {
 	return cmp.Or(cmp.Compare(a.Claim.Since, b.Claim.Since), cmp.Compare(a.Name, b.Name))
 }
 
-// Divide says which slots each group has: every slot that is claimed is that of the most senior group
+// divide says which slots each group has: every slot that is claimed is that of the most senior group
 // which claims it. One that nobody claims, and that a group has given to another one, is about to be that one's:
 // it is among those that come to it. What groups that lie buried say does not count, and slots that were given to them come back.
 // The same tables are divided alike everywhere.
-func (t Table) Divide() (of, come map[string]*slots.Set, taken *slots.Set) {
+func (t Table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	of, come, taken = map[string]*slots.Set{}, map[string]*slots.Set{}, new(slots.Set)
-	lie := t.Lying()
+	lie := t.lying()
 	all := slices.SortedFunc(maps.Values(t), senior)
 	all = slices.DeleteFunc(all, func(g *Group) bool { return lie[g.Name] > 0 })
 	for _, g := range all {
@@ -227,20 +227,20 @@ func (t Table) Divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	return of, come, taken
 }
 
-// HasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: that it
+// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: that it
 // lies is noted in the claims of the others.
-func (t Table) HasRoom() bool {
-	if len(t) < MaxGroups-1 {
+func (t Table) hasRoom() bool {
+	if len(t) < maxGroups-1 {
 		return true
 	}
-	lie := t.Lying()
+	lie := t.lying()
 	for name, g := range t {
-		if len(t) < MaxGroups-1 {
+		if len(t) < maxGroups-1 {
 			break
 		}
 		if len(g.Members) == 0 || lie[name] > 0 {
 			delete(t, name)
 		}
 	}
-	return len(t) < MaxGroups-1
+	return len(t) < maxGroups-1
 }

@@ -40,7 +40,7 @@ func TestNewsOfAGroupMayComeInAnyOrder(t *testing.T) {
 		all := []*Group{news(r), news(r), news(r), news(r)}
 		var want *Group
 		for _, g := range all {
-			want = Joined(want, g)
+			want = joined(want, g)
 		}
 		for _, g := range all {
 			if want.Index < g.Index || want.Term < g.Term || len(want.Members) != int(want.Index) {
@@ -51,13 +51,13 @@ func TestNewsOfAGroupMayComeInAnyOrder(t *testing.T) {
 		for range 3 {
 			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			for _, g := range all {
-				got = Joined(got, g)
+				got = joined(got, g)
 			}
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v, in another order %+v", want, got)
 		}
-		if again := Joined(got, all[0]); again != got {
+		if again := joined(got, all[0]); again != got {
 			t.Fatal("what is known already counts as news")
 		}
 	}
@@ -67,7 +67,7 @@ func TestNewsOfAGroupMayComeInAnyOrder(t *testing.T) {
 func TestGroupFoundedAnewIsBelieved(t *testing.T) {
 	old := &Group{Name: "a", Index: 90, Term: 40, Leader: 3, Claim: Claim{Slots: slotSet(t, "1"), Since: 100}}
 	now := &Group{Name: "a", Index: 3, Term: 2, Leader: 1, Claim: Claim{Slots: slotSet(t, "2"), Since: 200}}
-	if Joined(old, now) != now || Joined(now, old) != now {
+	if joined(old, now) != now || joined(now, old) != now {
 		t.Error("the former group is believed")
 	}
 }
@@ -86,11 +86,11 @@ func TestGroupIsDissolvedByLaterNews(t *testing.T) {
 		{Group{Index: 9, Claim: Claim{Since: 4}}, false},
 		{Group{Index: 9, Claim: Claim{Since: 5}, Members: members[:1]}, false},
 	} {
-		if got := own.DissolvedBy(&x.by); got != x.want {
+		if got := own.dissolvedBy(&x.by); got != x.want {
 			t.Errorf("by entry %d with %d members, claimed at %d: %v", x.by.Index, len(x.by.Members), x.by.Claim.Since, got)
 		}
 	}
-	if new(Group).DissolvedBy(&Group{Index: 1}) {
+	if new(Group).dissolvedBy(&Group{Index: 1}) {
 		t.Error("a group of which nothing is known yet is dissolved")
 	}
 }
@@ -104,7 +104,7 @@ func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
 	for _, g := range []*Group{group("late", 30, "0-100"), group("early", 10, "50-60"), group("b", 20, "60-70"), group("a", 20, "65-70 200"), group("none", 0, "")} {
 		all[g.Name] = g
 	}
-	of, _, taken := all.Divide()
+	of, _, taken := all.divide()
 	for name, want := range map[string]string{"early": "50-60", "a": "65-70 200", "b": "61-64", "late": "0-49 71-100", "none": ""} {
 		if got := of[name].String(); got != want {
 			t.Errorf("group %s has %q, want %q", name, got, want)
@@ -126,16 +126,16 @@ func fullTable(t testing.TB) Table {
 func TestTableIsReadAsItWasWritten(t *testing.T) {
 	for _, want := range []Table{{}, fullTable(t)} {
 		b := want.Encode()
-		got, err := DecodeTable(b)
+		got, err := decodeTable(b)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, %v, want %v", got, err, want)
 		}
 		for n := 1; n < len(b); n++ {
-			if got, err := DecodeTable(b[:n]); err == nil {
+			if got, err := decodeTable(b[:n]); err == nil {
 				t.Errorf("%d of %d bytes: %v", n, len(b), got)
 			}
 		}
-		if _, err := DecodeTable(append(b, 0)); err == nil {
+		if _, err := decodeTable(append(b, 0)); err == nil {
 			t.Error("a byte more is read")
 		}
 	}
@@ -144,7 +144,7 @@ func TestTableIsReadAsItWasWritten(t *testing.T) {
 		"an address that is none": func(t Table) { t[""].Members[0].Address = "nowhere" },
 		"a member twice":          func(t Table) { t[""].Members[1].ID = 1 },
 		"a member without id":     func(t Table) { t[""].Members[0].ID = 0 },
-		"too many burials":        func(t Table) { t[""].Claim.Buried = someBurials(MaxBuried + 1) },
+		"too many burials":        func(t Table) { t[""].Claim.Buried = someBurials(maxBuried + 1) },
 		"too many members":        func(t Table) { t[""].Members = make([]GroupMember, 15) },
 		"too many groups": func(t Table) {
 			for i := range 300 {
@@ -154,7 +154,7 @@ func TestTableIsReadAsItWasWritten(t *testing.T) {
 	} {
 		bad := fullTable(t)
 		change(bad)
-		if got, err := DecodeTable(bad.Encode()); err == nil {
+		if got, err := decodeTable(bad.Encode()); err == nil {
 			t.Errorf("%s: %v", what, got)
 		}
 	}
@@ -169,12 +169,12 @@ func FuzzTableIsReadOrRefused(f *testing.F) {
 	f.Add(buried.Encode())
 	f.Add([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := DecodeTable(b)
+		got, err := decodeTable(b)
 		if err != nil {
 			return
 		}
-		got.Divide()
-		again, err := DecodeTable(got.Encode())
+		got.divide()
+		again, err := decodeTable(got.Encode())
 		if err != nil || !bytes.Equal(again.Encode(), got.Encode()) {
 			t.Errorf("%v and %v, %v", got, again, err)
 		}
