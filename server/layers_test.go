@@ -84,9 +84,10 @@ const rooms = `
 	server/blocking:        commands persistence structures
 	server/certs:
 	server/certs/pkcs8:     server/certs
-	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/logs server/cluster/mesh server/cluster/raftnode server/cluster/topology server/internal/handlers server/transport structures/slots
+	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/logs server/cluster/mesh server/cluster/migrate server/cluster/raftnode server/cluster/topology server/internal/handlers server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/cluster/logs:
+	server/cluster/migrate:  server/cluster/logs server/cluster/raftnode server/cluster/topology structures/slots
 	server/cluster/raftnode: persistence persistence/grouplog persistence/member server/cluster/logs server/cluster/topology
 	server/cluster/topology: persistence/grouplog persistence/snapshot server/cluster/logs structures/slots
 	server/hold:            commands/conn server/internal/clock structures/slots

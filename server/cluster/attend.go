@@ -98,8 +98,8 @@ func (n *Node) changed(m *raftnode.Members) {
 	before := n.members
 	n.meetLocked(m)
 	n.mu.Unlock()
-	if n.others != nil && n.others.Look() { // before this member leads, or clients go by what was so
-		n.others.Tell()
+	if n.cluster != nil && n.cluster.Look() { // before this member leads, or clients go by what was so
+		n.cluster.Tell()
 	}
 	n.tell(before, m)
 	if slices.Contains(m.Left, n.self.Member) {
@@ -332,7 +332,7 @@ func (n *Node) asked(do func(r *raftnode.Runner) error) error {
 // inCluster is asked for what a server does that is of a cluster.
 func (n *Node) inCluster(do func(r *raftnode.Runner) error) error {
 	return n.asked(func(r *raftnode.Runner) error {
-		if n.others == nil {
+		if n.cluster == nil {
 			return errNoCluster
 		}
 		return do(r)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/migrate"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -27,7 +27,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if !m.node.others.Lies(name) {
+	if !m.node.cluster.Lies(name) {
 		m.t.Error("the group does not lie when BuryGroup returns")
 	}
 	return freed
@@ -64,8 +64,8 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 			if freed := a.buries(b); freed.Len() > 0 {
 				t.Errorf("slots are free that are about to come back: %s", freed)
 			}
-			if state, err := a.node.others.attempt(a.node.runner.Load(), name, attempt); state == attemptGiven {
-				t.Errorf("the group that lies buried is told that the slots are given: %v", err)
+			if got := a.askedBy(name, "how", attempt, ""); got.State == "given" {
+				t.Errorf("the group that lies buried is told that the slots are given: %+v", got)
 			}
 			if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
 				t.Error("slots are moved to a group that lies buried")
@@ -85,9 +85,9 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 // giveWithout makes the entry by which slots are given away, for which the other group is not asked: it said before that all keys are there.
 func (m *moving) giveWithout(attempt uint64) {
 	m.t.Helper()
-	l := m.node.others.leaves(attempt)
-	if _, err := m.node.runner.Load().Reclaim(m.t.Context(), func(_ *raftnode.Driver, now *raftnode.Members) (topology.Claim, error) { return now.Gives(l.Move), nil },
-		func(now *raftnode.Members) bool { return topology.MoveOf(now.Given, attempt) != nil }); err != nil {
+	given := topology.Move{Attempt: attempt, Group: m.last.to.node.Name(), Slots: m.last.of}
+	if _, err := (group{m.node}).Agree(m.t.Context(), topology.Change{Patient: true, Next: func(_ uint64, now topology.Claim) (topology.Claim, error) { return now.Gives(given), nil },
+		Done: func(now topology.Claim) bool { return topology.MoveOf(now.Given, attempt) != nil }}); err != nil {
 		m.t.Fatal(err)
 	}
 	m.seat.EndMove(attempt)
@@ -129,8 +129,8 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		if complete {
-			if err := b.node.others.complete(t.Context(), b.node.runner.Load(), a.node.Name(), attempt); err != nil {
-				t.Fatal(err)
+			if got := b.askedBy(a.node.Name(), "complete", attempt, ""); got.Error != "" {
+				t.Fatal(got.Error)
 			}
 		}
 		a.stop()
@@ -146,7 +146,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 			a, b := begun(t, x.complete)
 			if x.third {
 				letter := topology.AppendLetter(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotSet(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
-				if err := b.node.others.Take(letter); err != nil {
+				if err := b.node.cluster.Take(letter); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -179,23 +179,20 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	before := b.claim()
 	b.with = []string{"127.0.0.1:1"} // it is told of nobody new
 	b.start()
-	b.until("it has heard of its burial", func() bool { return b.node.others.Lies(b.node.Name()) })
+	b.until("it has heard of its burial", func() bool { return b.node.cluster.Lies(b.node.Name()) })
 	if d := b.node.Division(); d.Slots.Len() > 0 || len(d.Others) != 1 || d.Others[0].Slots.Len() != slots.Count-50 {
 		t.Errorf("it has %s; the others are %+v", d.Slots, d.Others)
 	}
 	if _, _, err := b.seat.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfLies) {
 		t.Errorf("it buries another one: %v", err)
 	}
-	if _, err := b.node.others.askMove(t.Context(), a.node.Name(), &moveRequest{What: asksExpect, Attempt: 7, Slots: "60"}); err == nil || len(a.claim().Taking) > 0 {
-		t.Errorf("its keys are expected: %v", err)
+	if got := a.askedBy(b.node.Name(), "expect", 7, "60"); got.Error == "" || len(a.claim().Taking) > 0 {
+		t.Errorf("its keys are expected: %+v", got)
 	}
-	if err := b.node.others.expect(t.Context(), b.node.runner.Load(), topology.Move{Attempt: 7, Group: a.node.Name(), Slots: slotSet(t, "200")}); !errors.Is(err, topology.ErrLies) {
-		t.Errorf("it expects keys: %v", err)
+	if got := b.askedBy(a.node.Name(), "expect", 7, "200"); !strings.Contains(got.Error, topology.ErrLies.Error()) {
+		t.Errorf("it expects keys: %+v", got)
 	}
-	if n := b.node.others.claimAgain(true, outdonePeriods); n != 0 || b.claim().Since != before.Since {
-		t.Error("it claims its slots again")
-	}
-	if err := b.seat.TakeSlots(t.Context(), slotSet(t, "49-50")); !errors.Is(err, ErrSlotsTaken) {
+	if err := b.seat.TakeSlots(t.Context(), slotSet(t, "49-50")); !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("it takes slots that another group has: %v", err)
 	}
 	if got := a.node.Division(); len(got.Others) > 0 {
@@ -212,23 +209,6 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	b.stop()
 	if freed := a.buries(b); freed.String() != "60-69" {
 		t.Errorf("buried again, free are %s", freed)
-	}
-}
-
-// What a group that lies buried gave away it gives no more when it rises, and it does not rise while keys come.
-func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
-	o, m := bareOthers(t, nil), &raftnode.Members{Claim: topology.Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotSet(t, "20")}}, Buried: someBurials(2)}}
-	o.hears(t, topology.Table{"c": {Name: "c", Index: 1, Claim: topology.Claim{Slots: new(slots.Set), Since: 1, Buried: []topology.Burial{{Group: "a", At: 100}}}, Members: []topology.GroupMember{{ID: 1}}}})
-	c, err := o.with(m, slotSet(t, "8 20"))
-	if err != nil || c.Slots.String() != "8 20" || c.Moving() || c.Since <= m.Since || c.Risen != 100 || len(c.Buried) != 2 {
-		t.Errorf("it rises as %+v, %v", c, err)
-	}
-	if c, err := bareOthers(t, nil).with(m, slotSet(t, "20")); !errors.Is(err, errSlotsMove) {
-		t.Errorf("a group that does not lie takes what it gave: %+v, %v", c, err)
-	}
-	m.Taking, m.Given = m.Given, nil
-	if c, err := o.with(m, slotSet(t, "8")); !errors.Is(err, errSlotsMove) {
-		t.Errorf("it rises while keys come: %+v, %v", c, err)
 	}
 }
 
@@ -264,7 +244,7 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	c.start()
 	c.until("it has heard of its burial", func() bool {
 		_ = b.seat.Meet(t.Context(), c.node.self.Address)
-		return c.node.others.Lies(c.node.Name())
+		return c.node.cluster.Lies(c.node.Name())
 	})
 	if d := c.node.Division(); d.Slots.Len() > 0 {
 		t.Errorf("it has %s", d.Slots)

@@ -21,21 +21,21 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := c.seat.Node()
-	c.until("it knows its group", func() bool { n.others.Look(); return len(n.roster().IDs()) == 2 })
-	if left := n.others.Without(a.node.Name())[b.node.Name()]; left == nil || len(left.Members) > 0 {
+	c.until("it knows its group", func() bool { n.cluster.Look(); return len(n.roster().IDs()) == 2 })
+	if left := n.cluster.Without(a.node.Name())[b.node.Name()]; left == nil || len(left.Members) > 0 {
 		t.Errorf("a group whose member is not let go counts as %+v", left)
 	}
 	g := &topology.Group{Name: b.node.Name(), Index: b.node.roster().Index + 1000, Claim: topology.Claim{Slots: new(slots.Set), Since: b.claim().Since}}
 	letter := topology.AppendLetter(nil, "", false, topology.Table{b.node.Name(): g})
 	for _, at := range []*Node{b.node, n} {
-		if err := at.others.Take(letter); err != nil {
+		if err := at.cluster.Take(letter); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if b.seat.Gone() || !n.gone.Load() {
 		t.Errorf("its leader has left: %v, its member: %v", b.seat.Gone(), n.gone.Load())
 	}
-	left := n.others.Without(a.node.Name())[b.node.Name()]
+	left := n.cluster.Without(a.node.Name())[b.node.Name()]
 	if left == nil || len(left.Members) != 1 || slices.ContainsFunc(left.Members, func(m topology.GroupMember) bool { return m.ID == n.self.Member }) {
 		t.Errorf("the group that it has left counts as %+v", left)
 	}

@@ -17,12 +17,12 @@ var errForgetsLeader = errors.New("the member leads its group")
 func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
 	n := s.Node()
 	err = n.inCluster(func(*raftnode.Runner) error {
-		g, member := n.others.MemberOf(id)
+		g, member := n.cluster.MemberOf(id)
 		if g == nil {
 			return nil
 		}
 		known = true
-		if n.others.Lies(g.Name) {
+		if n.cluster.Lies(g.Name) {
 			return nil
 		}
 		there := slices.ContainsFunc(g.Members, func(m topology.GroupMember) bool { return m.ID == member })
@@ -35,7 +35,7 @@ func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
 		ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 		defer cancel()
 		err := n.expel(ctx, g, member)
-		if err != nil && g.Name != n.self.Name && !n.others.Up(g.Name) {
+		if err != nil && g.Name != n.self.Name && !n.cluster.Up(g.Name) {
 			err = fmt.Errorf("%w: if all members of the group are lost for good, VIGIL.CLUSTER BURY gives its slots up", err)
 		}
 		return err

@@ -1,10 +1,8 @@
 package cluster
 
 import (
-	"strconv"
 	"testing"
 
-	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -15,11 +13,4 @@ func slotSet(t testing.TB, text string) *slots.Set {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func someBurials(n int) (all []topology.Burial) {
-	for i := range n {
-		all = topology.WithBurial(all, topology.Burial{Group: strconv.Itoa(i), At: uint64(1000 + i)})
-	}
-	return all
 }

@@ -2,7 +2,10 @@ package cluster
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"runtime"
 	"strconv"
@@ -42,6 +45,10 @@ type moving struct {
 	node  *Node // of the seat
 	up    bool
 	later atomic.Int64 // how much its clock is ahead
+	last  struct {     // what it has begun to move
+		to *moving
+		of *slots.Set
+	}
 
 	mu      sync.Mutex
 	frames  []string            // taken; guarded by mu
@@ -206,25 +213,44 @@ func (m *moving) begin(to *moving, of *slots.Set) uint64 {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	m.last.to, m.last.of = to, of
 	return attempt
+}
+
+// told is what a server replies to a request of another group.
+type told struct {
+	Error, State string
+	Again        bool
+}
+
+// asked has the server respond to a request of another group.
+func (m *moving) asked(request []byte) (a told) {
+	m.t.Helper()
+	if reply := m.node.respondToOthers(m.t.Context(), request); json.Unmarshal(reply, &a) != nil {
+		m.t.Fatalf("%q is replied to by %q", request, reply)
+	}
+	return a
+}
+
+// askedBy is asked what another group wants of slots.
+func (m *moving) askedBy(group, what string, attempt uint64, of string) told {
+	m.t.Helper()
+	return m.asked(fmt.Appendf(nil, `{"What":%q,"Group":%q,"Attempt":%d,"Slots":%q}`, what, group, attempt, of))
+}
+
+// frame is a request that has keys of an attempt.
+func frame(group string, attempt uint64, keys string) []byte {
+	return append(binary.AppendUvarint(topology.AppendText([]byte{'K'}, group), attempt), keys...)
 }
 
 // giveAlone makes the entry by which the slots of an attempt are given away, and tells nobody.
 func (m *moving) giveAlone(attempt uint64) {
 	m.t.Helper()
-	o, r := m.node.others, m.node.runner.Load()
-	l := o.leaves(attempt)
-	if _, err := o.insistMove(m.t.Context(), l.Group, &moveRequest{What: asksComplete, Attempt: attempt}); err != nil {
-		m.t.Fatal(err)
-	}
-	if _, err := r.Reclaim(m.t.Context(), func(_ *raftnode.Driver, now *raftnode.Members) (topology.Claim, error) { return now.Gives(l.Move), nil },
-		func(now *raftnode.Members) bool { return topology.MoveOf(now.Given, attempt) != nil }); err != nil {
-		m.t.Fatal(err)
-	}
-	if d := m.node.Division(); d.Slots.Both(l.Slots).Len() > 0 || topology.MoveOf(m.claim().Given, attempt) == nil {
+	m.until("all keys are there", func() bool { return m.last.to.askedBy(m.node.Name(), "complete", attempt, "").Error == "" })
+	m.giveWithout(attempt)
+	if d := m.node.Division(); d.Slots.Both(m.last.of).Len() > 0 || topology.MoveOf(m.claim().Given, attempt) == nil {
 		m.t.Errorf("when slots are given away the division has %s, and given are %v", d.Slots, m.claim().Given)
 	}
-	o.endMove(attempt)
 }
 
 // moved waits until a group has slots of another one, both are done with it, and all know.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/migrate"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -73,7 +73,7 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	b.mu.Unlock()
 	a.giveAlone(a.begin(b, of))
 	news := topology.Table{"stranger": {Name: "stranger", Index: 1, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}}
-	if err := a.node.others.Take(topology.AppendLetter(nil, "", false, news)); err != nil { // the slots are divided anew
+	if err := a.node.cluster.Take(topology.AppendLetter(nil, "", false, news)); err != nil { // the slots are divided anew
 		t.Fatal(err)
 	}
 	a.hears(rest)
@@ -100,10 +100,10 @@ func TestMoveThatIsGivenUpLeavesNothing(t *testing.T) {
 	}
 	a.seat.EndMove(attempt)
 	stayed(a, b, of)
-	if err := a.seat.SendKeys(t.Context(), attempt, []byte("late")); !errors.Is(err, errMoveEnded) {
+	if err := a.seat.SendKeys(t.Context(), attempt, []byte("late")); !says(err, "the move has ended") {
 		t.Errorf("keys of an attempt that has ended: %v", err)
 	}
-	if err := a.node.others.sendKeys(t.Context(), b.node.Name(), attempt, []byte("late")); err == nil {
+	if got := b.asked(frame(a.node.Name(), attempt, "late")); got.Error == "" {
 		t.Error("keys are taken of an attempt that has ended")
 	}
 	if decided, err := a.seat.GiveSlots(t.Context(), attempt); err == nil || !decided {
@@ -127,33 +127,14 @@ func TestKeysAreRefusedWhenTheirAttemptHasEndedMeanwhile(t *testing.T) {
 	stayed(a, b, of)
 }
 
-// What a leader began in an earlier term it does not go on with: another one may have led meanwhile.
-func TestMoveOfAnEarlierTermIsOver(t *testing.T) {
-	a, b := twoMoving(t)
-	of := slotSet(t, "7")
-	attempt := a.begin(b, of)
-	moves := &a.node.others.moves
-	moves.mu.Lock()
-	moves.leaving.term--
-	moves.mu.Unlock()
-	if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); !errors.Is(err, errMoveEnded) {
-		t.Errorf("keys: %v", err)
-	}
-	if decided, err := a.seat.GiveSlots(t.Context(), attempt); !errors.Is(err, raftnode.ErrNotLeading) || !decided {
-		t.Errorf("the slots: decided %v, %v", decided, err)
-	}
-	a.seat.EndMove(attempt)
-	stayed(a, b, of)
-}
-
 // A group that has the slots and begins again before it has given them away keeps them; one that has, has not.
 func TestLeaderThatEndsAmidAMove(t *testing.T) {
 	of := slotSet(t, "7-8")
 	for name, step := range map[string]func(a, b *moving, attempt uint64){
 		"before all keys are there": func(a, _ *moving, _ uint64) { a.restart() },
 		"when all keys are there": func(a, b *moving, attempt uint64) {
-			if err := b.node.others.complete(t.Context(), b.node.runner.Load(), a.node.Name(), attempt); err != nil {
-				t.Fatal(err)
+			if got := b.askedBy(a.node.Name(), "complete", attempt, ""); got.Error != "" {
+				t.Fatal(got.Error)
 			}
 			a.restart()
 		},
@@ -198,30 +179,29 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	of := slotSet(t, "7")
 	a.sticks(true)
 	attempt := a.begin(b, of)
-	if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !errors.Is(err, errOtherMove) {
+	if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !says(err, "about to move other slots") {
 		t.Errorf("a second attempt: %v", err)
 	}
-	if err := b.seat.TakeSlots(t.Context(), of); !errors.Is(err, ErrSlotsTaken) {
+	if err := b.seat.TakeSlots(t.Context(), of); !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("slots of another group are claimed: %v", err)
 	}
 	a.giveAlone(attempt)
-	if err := a.seat.TakeSlots(t.Context(), of); !errors.Is(err, errSlotsMove) && !errors.Is(err, ErrSlotsTaken) {
+	if err := a.seat.TakeSlots(t.Context(), of); !says(err, "on their way") && !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("slots that were given away are claimed: %v", err)
 	}
 	a.until("the other group has them", func() bool { return b.claim().Slots.Equal(of) })
 	if _, _, left := a.seat.Passing(); !left.Equal(of) {
 		t.Errorf("keys of %s are left", left)
 	}
-	r, back := a.node.runner.Load(), topology.Move{Attempt: 5, Group: b.node.Name(), Slots: of}
-	if err := a.node.others.expect(t.Context(), r, back); !errors.As(err, &retryable{}) {
-		t.Errorf("slots come back while their keys are here: %v", err)
+	if got := a.askedBy(b.node.Name(), "expect", 5, of.String()); !got.Again {
+		t.Errorf("slots come back while their keys are here: %+v", got)
 	}
 	if taking := a.claim().Taking; len(taking) > 0 {
 		t.Errorf("keys are expected of slots whose keys are here: %v", taking)
 	}
 	a.sticks(false)
 	moved(a, b, of)
-	if _, err := a.seat.BeginMove(t.Context(), b.id(), of); !errors.Is(err, errNotOwn) {
+	if _, err := a.seat.BeginMove(t.Context(), b.id(), of); !says(err, "does not have all of the slots") {
 		t.Errorf("slots of another group: %v", err)
 	}
 	if _, err := a.seat.BeginMove(t.Context(), "nobody", slotSet(t, "9")); err == nil {
@@ -234,41 +214,35 @@ func TestWrongRequestsOfMovesChangeNothing(t *testing.T) {
 	a, b := twoMoving(t)
 	of := slotSet(t, "7")
 	attempt := a.begin(b, of)
-	o, r := b.node.others, b.node.runner.Load()
-	if err := o.keysCome(t.Context(), "stranger", attempt, []byte("k")); !errors.Is(err, errNoSuchMove) {
-		t.Errorf("keys from another group: %v", err)
+	for what, got := range map[string]told{
+		"keys from another group":                       b.asked(frame("stranger", attempt, "k")),
+		"another group says that all keys are there":    b.askedBy("stranger", "complete", attempt, ""),
+		"another group gives the slots away":            b.askedBy("stranger", "take", attempt, "7"),
+		"slots are given away whose keys are not there": b.askedBy(a.node.Name(), "take", attempt, "7"),
+	} {
+		if !strings.Contains(got.Error, "no such move is expected") {
+			t.Errorf("%s: %+v", what, got)
+		}
 	}
-	if err := o.complete(t.Context(), r, "stranger", attempt); !errors.Is(err, errNoSuchMove) {
-		t.Errorf("another group says that all keys are there: %v", err)
-	}
-	if _, err := o.takeGiven(t.Context(), r, &moveRequest{Group: "stranger", Attempt: attempt, Slots: "7"}); !errors.Is(err, errNoSuchMove) {
-		t.Errorf("another group gives the slots away: %v", err)
-	}
-	if err := o.claim(t.Context(), r, attempt); !errors.Is(err, errNoSuchMove) {
-		t.Errorf("slots are claimed whose keys are not there: %v", err)
-	}
-	if state, err := o.takeGiven(t.Context(), r, &moveRequest{Group: a.node.Name(), Attempt: 99, Slots: "7"}); err != nil || state != attemptUnknown {
-		t.Errorf("an attempt that is not known: %s, %v", state, err)
+	if got := b.askedBy(a.node.Name(), "take", 99, "7"); got.Error != "" || got.State != "unknown" {
+		t.Errorf("an attempt that is not known: %+v", got)
 	}
 	for _, bad := range []string{"{", "{}", `{"What":"expect","Attempt":1,"Slots":"x"}`, `{"What":"expect","Attempt":0,"Slots":"1"}`, `{"What":"nothing"}`, "K", "K\x01", "K\x01a\x05keys"} {
-		if reply := string(o.respondToMove(t.Context(), []byte(bad))); !strings.Contains(reply, `"Error"`) {
+		if reply := string(b.node.slots.Respond(t.Context(), []byte(bad))); !strings.Contains(reply, `"Error"`) {
 			t.Errorf("%s: %s", bad, reply)
 		}
 	}
-	if reply := o.respondToMove(t.Context(), []byte("\x01b\x00")); reply != nil {
+	if reply := b.node.slots.Respond(t.Context(), []byte("\x01b\x00")); reply != nil {
 		t.Errorf("a letter is a request of a move: %s", reply)
 	}
 	if m := topology.MoveOf(b.claim().Taking, attempt); m == nil || m.State != topology.MoveOpen || len(b.claim().Taking) != 1 {
 		t.Errorf("the moves are %v", b.claim().Taking)
 	}
 	// The leader of the group that has the slots says how an attempt is, and nobody else.
-	for n, want := range map[uint64]string{attempt: attemptRuns, 99: attemptUnknown} {
-		if state, err := a.node.others.attempt(a.node.runner.Load(), b.node.Name(), n); err != nil || state != want {
-			t.Errorf("attempt %d: %s, %v", n, state, err)
+	for n, want := range map[uint64]string{attempt: "runs", 99: "unknown"} {
+		if got := a.askedBy(b.node.Name(), "how", n, ""); got.Error != "" || got.State != want {
+			t.Errorf("attempt %d: %+v", n, got)
 		}
-	}
-	if state, err := a.node.others.attempt(noLease{}, b.node.Name(), 99); !errors.Is(err, raftnode.ErrNotLeading) {
-		t.Errorf("without a lease: %s", state)
 	}
 }
 
@@ -310,7 +284,5 @@ func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 	}
 }
 
-// noLease is the lease of a leader that may not be one any more.
-type noLease struct{}
-
-func (noLease) Held() bool { return false }
+// says reports whether an error has a text.
+func says(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }

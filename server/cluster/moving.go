@@ -61,7 +61,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
 				return errHasSlots
 			}
-			next.Others = n.others.Without(g.Name).Encode()
+			next.Others = n.cluster.Without(g.Name).Encode()
 			return nil
 		})
 		if err == nil {
@@ -116,7 +116,7 @@ func (s *Seat) resetAlone(ctx context.Context) error {
 		next.Group = topology.GroupID(n.config.Secret, next.Name)
 		var farewell []byte
 		err := s.move(n, next, func() error {
-			farewell = n.others.Farewell()
+			farewell = n.cluster.Farewell()
 			return nil
 		})
 		if err != nil {
@@ -136,15 +136,15 @@ func (s *Seat) change(ctx context.Context, do func(ctx context.Context, n *Node)
 		return errMoves
 	}
 	defer s.moving.Unlock()
-	if err := s.changes.take(ctx); err != nil {
+	if err := s.changes.Take(ctx); err != nil {
 		return saidToClients{err}
 	}
-	defer s.changes.leave()
+	defer s.changes.Leave()
 	n := s.Node()
 	switch {
 	case s.ctx.Err() != nil, n.runner.Load() == nil:
 		return saidToClients{raftnode.ErrStopped}
-	case !n.config.Single || n.others == nil:
+	case !n.config.Single || n.cluster == nil:
 		return errNotSingle
 	}
 	if err := do(ctx, n); err != nil {
@@ -171,7 +171,7 @@ func (n *Node) mayMove() error {
 
 // ledBy returns the other group whose leader is known to be at an address.
 func (n *Node) ledBy(address string) *topology.Group {
-	for _, g := range n.others.Division().Others {
+	for _, g := range n.cluster.Division().Others {
 		if address != "" && g.LeaderAddress() == address {
 			return g.Group
 		}
@@ -185,7 +185,7 @@ func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identit
 	m := n.visitor(next)
 	defer m.Close()
 	for delay := firstPause; ; delay = min(2*delay, lastPause) {
-		a, err := ask(ctx, m, n.others.LeadersOf(g.Name), &request{What: asksJoin, Address: next.Address, Level: n.newest})
+		a, err := ask(ctx, m, n.cluster.LeadersOf(g.Name), &request{What: asksJoin, Address: next.Address, Level: n.newest})
 		if err == nil && (a.Member == 0 || len(a.Members) == 0) {
 			err = refusedRequest{"the group takes the server in without an id"}
 		}
@@ -226,10 +226,10 @@ func (n *Node) settle(ctx context.Context) {
 			return
 		}
 	}
-	n.others.Look()
+	n.cluster.Look()
 	var told sync.WaitGroup
-	for _, address := range n.others.Targets(true) {
-		told.Go(func() { _ = n.others.Exchange(ctx, address) }) // which is done every second, and logged
+	for _, address := range n.cluster.Targets(true) {
+		told.Go(func() { _ = n.cluster.Exchange(ctx, address) }) // which is done every second, and logged
 	}
 	told.Wait()
 }
@@ -325,7 +325,7 @@ func (n *Node) takeLeave(letter []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), topology.ExchangeTimeout)
 	defer cancel()
 	var sent sync.WaitGroup
-	for _, address := range n.others.Targets(true) {
+	for _, address := range n.cluster.Targets(true) {
 		if bus, err := topology.BusOf(address); err == nil {
 			sent.Go(func() {
 				if _, err := m.Ask(ctx, bus, 0, letter); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/cluster/migrate"
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
@@ -101,9 +102,11 @@ type Node struct {
 	newest    uint64            // level that this server knows; see persistence.NewestLevel
 	mesh      *mesh.Mesh
 	runner    atomic.Pointer[raftnode.Runner]
-	gone      atomic.Bool // this server has left the group
-	leaving   atomic.Bool // it is about to
-	others    *others     // nil for a group whose clients see no cluster
+	gone      atomic.Bool       // this server has left the group
+	leaving   atomic.Bool       // it is about to
+	cluster   *topology.Cluster // nil for a group whose clients see no cluster, as are beside and slots
+	beside    *mesh.Mesh        // with other groups
+	slots     *migrate.Slots
 	failed    chan error
 	said      logs.Sometimes
 
@@ -177,9 +180,9 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 	n.tasks.Go(n.serve)
 	n.tasks.Go(func() { n.watch(r) })
 	n.tasks.Go(n.attend)
-	if n.others != nil {
-		n.tasks.Go(n.others.Run)
-		n.tasks.Go(n.others.goOn)
+	if n.cluster != nil {
+		n.tasks.Go(func() { n.cluster.Run(n.slots) })
+		n.tasks.Go(n.slots.Run)
 		if n.withdraw != nil {
 			n.tasks.Go(n.withdraw)
 		}
@@ -193,10 +196,10 @@ func (n *Node) connect(self *topology.Identity, lazy bool) (err error) {
 	logf := func(format string, args ...any) { n.config.Logf(logs.Info, format, args...) }
 	var beside *mesh.Mesh
 	if n.config.Cluster != nil {
-		if n.others, err = newOthers(n, self, logf); err != nil {
+		if err = n.findCluster(self, logf); err != nil {
 			return err
 		}
-		beside = n.others.mesh
+		beside = n.beside
 	}
 	var loops *transport.Loops
 	if lazy {
@@ -210,8 +213,8 @@ func (n *Node) connect(self *topology.Identity, lazy bool) (err error) {
 
 func (n *Node) disconnect() {
 	n.mesh.Close()
-	if n.others != nil {
-		n.others.mesh.Close()
+	if n.cluster != nil {
+		n.beside.Close()
 	}
 }
 
@@ -327,8 +330,8 @@ func (s *Seat) Publish(kind byte, channel, message []byte, wide bool) {
 		return
 	}
 	n.mesh.Publish(kind, channel, message)
-	if wide && n.others != nil {
-		n.others.mesh.Publish(kind, channel, message)
+	if wide && n.cluster != nil {
+		n.beside.Publish(kind, channel, message)
 	}
 }
 
@@ -340,8 +343,8 @@ func (s *Seat) Published() (sent, dropped, received uint64) {
 		return 0, 0, 0
 	}
 	p := n.mesh.Published()
-	if n.others != nil {
-		o := n.others.mesh.Published()
+	if n.cluster != nil {
+		o := n.beside.Published()
 		p.Sent, p.Dropped, p.Received = p.Sent+o.Sent, p.Dropped+o.Dropped, p.Received+o.Received
 	}
 	return p.Sent, p.Dropped, p.Received
@@ -390,10 +393,10 @@ func (n *Node) part(end func(*raftnode.Runner) error) error {
 
 // Division returns how the slots are divided, nil for a group whose clients see no cluster.
 func (n *Node) Division() *topology.Division {
-	if n.runner.Load() == nil || n.others == nil {
+	if n.runner.Load() == nil || n.cluster == nil {
 		return nil
 	}
-	return n.others.Division()
+	return n.cluster.Division()
 }
 
 // Name returns the name of the group, once this server has begun to take part.
@@ -423,8 +426,8 @@ func (n *Node) refusedByOthers(incoming bool, where string, why error) {
 
 // Announced returns the names of the servers of the cluster, nil outside one.
 func (n *Node) Announced() *topology.Announced {
-	if n.runner.Load() == nil || n.others == nil {
+	if n.runner.Load() == nil || n.cluster == nil {
 		return nil
 	}
-	return n.others.Announced()
+	return n.cluster.Announced()
 }

@@ -26,7 +26,6 @@ var (
 		"start once with --recover alone, after all servers of its group were stopped; or with a new directory and cluster-join")
 	errRestoredSeat = errors.New("cluster: the directory was made of a part of a cluster snapshot, from which a new group begins: " +
 		"give cluster-enabled yes or cluster-view cluster, and neither cluster-group, cluster-members, cluster-member-id nor cluster-join")
-	errRestoredSlots = errors.New("cluster: the group was restored from a part of a cluster snapshot, and begins with the slots of that")
 )
 
 // restores decides how a server begins whose directory was made of a snapshot: fresh says that it founds a new group from it,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/server/cluster/migrate"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/internal/handlers"
 )
@@ -25,7 +26,7 @@ type Seat struct {
 	reset  *resetting // nil unless one runs
 
 	// changes is held while the group of the server may change, and while it withdraws from another one.
-	changes turn
+	changes migrate.Turn
 	// moving is held while the server becomes a member of another group. It guards what follows.
 	moving   sync.Mutex
 	store    *member.Member // nil before Start
@@ -35,7 +36,7 @@ type Seat struct {
 
 // Listen makes the place of a server, which takes part from Start on; see listen.
 func Listen(c NodeConfig) (*Seat, error) {
-	s := &Seat{proposals: raftnode.NewProposals(), failed: make(chan error, 1), changes: newTurn()}
+	s := &Seat{proposals: raftnode.NewProposals(), failed: make(chan error, 1), changes: migrate.NewTurn()}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	n, err := listen(c, s.proposals, s.failed)
 	if err != nil {

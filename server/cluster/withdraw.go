@@ -44,13 +44,13 @@ func (s *Seat) withdraw(n *Node) {
 		left, err := s.withdrawFrom(n, group)
 		switch {
 		case err != nil:
-			n.others.report("this server is still expected by another group", err)
+			n.report("this server is still expected by another group", err)
 		case left:
 			without = 0
 		default:
 			without++
 		}
-		if n.others.NobodyIn(group) || without > withdrawPeriods {
+		if n.cluster.NobodyIn(group) || without > withdrawPeriods {
 			n.note(func(self *topology.Identity) {
 				if self.Bound == group {
 					self.Bound = ""
@@ -62,9 +62,9 @@ func (s *Seat) withdraw(n *Node) {
 
 // goOver has this server, which is in no group, become the member of another one that it was to be.
 func (s *Seat) goOver(n *Node, group string) {
-	if address := n.others.LeaderOf(group); address != "" {
+	if address := n.cluster.LeaderOf(group); address != "" {
 		if err := s.Replicate(s.ctx, address); !errors.Is(err, errMoves) {
-			n.others.report("this server is not taken in by the group that it was on its way to", err)
+			n.report("this server is not taken in by the group that it was on its way to", err)
 		}
 	}
 }
@@ -81,25 +81,32 @@ func (n *Node) bound() string {
 func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, topology.ExchangeTimeout)
 	defer cancel()
-	if err := s.changes.take(ctx); err != nil {
+	if err := s.changes.Take(ctx); err != nil {
 		return false, err
 	}
-	defer s.changes.leave()
+	defer s.changes.Leave()
 	if n.ctx.Err() != nil || n.bound() != group { // it has gone over meanwhile, or to another one
 		return false, raftnode.ErrStopped
 	}
-	if !n.others.Up(group) {
+	if !n.cluster.Up(group) {
 		return false, errors.New("cluster: it is not heard")
 	}
-	id := n.others.ExpectedIn(group)
+	id := n.cluster.ExpectedIn(group)
 	if id == 0 {
 		return false, nil
 	}
 	m := n.visitor(n.memberOf(group))
 	defer m.Close()
-	if _, err := ask(ctx, m, n.others.LeadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
+	if _, err := ask(ctx, m, n.cluster.LeadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
 		return false, err
 	}
-	n.config.Logf(logs.Notice, "%s lets member %d go, as which this server has not come up", n.others.Label(group), id)
+	n.config.Logf(logs.Notice, "%s lets member %d go, as which this server has not come up", n.cluster.Label(group), id)
 	return true, nil
+}
+
+// report logs what keeps this server from something, once a minute.
+func (n *Node) report(what string, err error) {
+	if err != nil && n.ctx.Err() == nil && n.said.Due(what+err.Error(), n.monotonic()) {
+		n.config.Logf(logs.Notice, "%s: %v", what, err)
+	}
 }

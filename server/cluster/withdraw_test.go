@@ -28,7 +28,7 @@ func TestServerThatHasNotGoneOverIsLetGo(t *testing.T) {
 	group, other := twoMoving(t)
 	member := takenIn(t, group, other)
 	group.until("the group lets it go", func() bool { return slices.Contains(group.node.roster().Left, member) })
-	other.until("it hears of that", func() bool { return other.node.others.ExpectedIn(group.node.Name()) == 0 })
+	other.until("it hears of that", func() bool { return other.node.cluster.ExpectedIn(group.node.Name()) == 0 })
 	if got := other.node.bound(); got != group.node.Name() {
 		t.Errorf("bound for %q: what asked may still be on its way", got)
 	}
@@ -64,7 +64,7 @@ func TestLearnersOfOthersStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.until("it is heard of", func() bool { return other.node.others.ExpectedIn(g.Name) == next.Member })
+	other.until("it is heard of", func() bool { return other.node.cluster.ExpectedIn(g.Name) == next.Member })
 	if left, err := other.seat.withdrawFrom(other.node, g.Name); left || err == nil {
 		t.Errorf("a server that was not bound for the group: %v, %v", left, err)
 	}

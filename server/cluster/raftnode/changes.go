@@ -72,8 +72,8 @@ func (r *Runner) Settled() (m *Members, err error) {
 // Ends counts the ends of leaderships of this member.
 func (r *Runner) Ends() uint64 { return r.ends.Load() }
 
-// Change proposes a change in a turn of the driver, and waits until it is done.
-func (r *Runner) Change(ctx context.Context, propose func(d *Driver) error, done func(m *Members) bool) error {
+// change proposes a change in a turn of the driver, and waits until it is done.
+func (r *Runner) change(ctx context.Context, propose func(d *Driver) error, done func(m *Members) bool) error {
 	err := ErrStopped
 	r.ask(func() { err = propose(r.driver) })
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *Runner) Join(ctx context.Context, wish uint64, address string, newest u
 	if _, err := topology.BusOf(address); err != nil {
 		return 0, fmt.Errorf("cluster: %w", err)
 	}
-	err = r.Change(ctx, func(d *Driver) error {
+	err = r.change(ctx, func(d *Driver) error {
 		m := d.Members()
 		if err := d.admits(newest); err != nil {
 			return err
@@ -130,10 +130,10 @@ func (r *Runner) Join(ctx context.Context, wish uint64, address string, newest u
 func (r *Runner) again(d *Driver, id, wish uint64) error {
 	s := d.node.Status()
 	p, known := s.Progress[id]
-	if d.Leads() && known && p.IsLearner && p.Match == 0 && (wish == 0 || wish == id) {
+	if d.leads() && known && p.IsLearner && p.Match == 0 && (wish == 0 || wish == id) {
 		return nil
 	}
-	if !d.Leads() {
+	if !d.leads() {
 		return ErrNotLeading
 	}
 	return fmt.Errorf("member %d has the address; remove it first if its data is lost: %w", id, ErrAddressTaken)
@@ -154,7 +154,7 @@ func (r *Runner) Move(ctx context.Context, id uint64, address string) error {
 	if _, err := topology.BusOf(address); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	return r.Change(ctx, func(d *Driver) error {
+	return r.change(ctx, func(d *Driver) error {
 		m := d.Members()
 		other := r.at(m, address)
 		switch {
@@ -164,7 +164,7 @@ func (r *Runner) Move(ctx context.Context, id uint64, address string) error {
 			return nil
 		case other != 0 && other != id:
 			return fmt.Errorf("member %d is not at %s, where member %d is: directories of members may have been swapped: %w", id, address, other, ErrAddressTaken)
-		case other == 0 && d.Leads() && d.active(id):
+		case other == 0 && d.leads() && d.active(id):
 			return fmt.Errorf("member %d is at %s: %w", id, r.config.Address(m, id), ErrStillThere)
 		}
 		return d.Move(id, address)
@@ -178,24 +178,24 @@ func (r *Runner) Promote(ctx context.Context, id, replaces uint64) error {
 	done := func(m *Members) bool {
 		return m.Voter(id) && (replaces == 0 || !slices.Contains(m.IDs(), replaces))
 	}
-	return r.Change(ctx, func(d *Driver) error {
+	return r.change(ctx, func(d *Driver) error {
 		m := d.Members()
 		if !m.Voter(replaces) {
 			replaces = 0
 		}
 		odd := len(m.Conf.GetVoters())%2 == 1
 		switch {
-		case d.Leads() && done(m) && !m.Joint():
+		case d.leads() && done(m) && !m.Joint():
 			return nil
-		case d.Leads() && m.Voter(id):
+		case d.leads() && m.Voter(id):
 			return r.leave(d, replaces, false)
-		case d.Leads() && replaces == 0 && len(m.Conf.GetVoters()) >= topology.MaxMembers:
+		case d.leads() && replaces == 0 && len(m.Conf.GetVoters()) >= topology.MaxMembers:
 			return ErrFull
-		case d.Leads() && !d.agree(replaces, id):
+		case d.leads() && !d.agree(replaces, id):
 			return ErrUnreachable
 		case replaces != 0:
 			return d.Replace(id, replaces)
-		case d.Leads() && odd && r.config.Odd:
+		case d.leads() && odd && r.config.Odd:
 			return r.promoteTwo(d, id)
 		}
 		return d.Promote(id)
@@ -215,12 +215,12 @@ func (r *Runner) promoteTwo(d *Driver, id uint64) error {
 // Leave takes a member out of the group. A leader that is to leave hands over, with an error that
 // is ErrHandsOver. Unless it is forced, the others that have to agree are heard.
 func (r *Runner) Leave(ctx context.Context, id uint64, force bool) error {
-	return r.Change(ctx, func(d *Driver) error { return r.leave(d, id, force) },
+	return r.change(ctx, func(d *Driver) error { return r.leave(d, id, force) },
 		func(m *Members) bool { return !slices.Contains(m.IDs(), id) })
 }
 
 func (r *Runner) leave(d *Driver, id uint64, force bool) error {
-	if m := d.Members(); !force && d.Leads() && m.Voter(id) && id != d.ID && len(m.Conf.GetVoters()) > 1 && !d.agree(id, 0) {
+	if m := d.Members(); !force && d.leads() && m.Voter(id) && id != d.ID && len(m.Conf.GetVoters()) > 1 && !d.agree(id, 0) {
 		return ErrUnreachable
 	}
 	return d.Remove(id)
@@ -253,7 +253,7 @@ func (r *Runner) Transfer(id uint64) (err error) {
 		s := r.driver.node.Status()
 		_, votes := s.Config.Voters[0][id]
 		switch {
-		case !r.driver.Leads():
+		case !r.driver.leads():
 			err = ErrNotLeading
 		case !votes:
 			err = fmt.Errorf("member %d does not vote: %w", id, ErrUnknownMember)

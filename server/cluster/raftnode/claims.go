@@ -21,35 +21,30 @@ func (d *Driver) Claim(c topology.Claim) error {
 	return d.proposeChange(raftpb.ConfChangeTransitionAuto, string(c.Encode()), single(raftpb.ConfChangeUpdateNode, raft.None))
 }
 
-// Claim has the group claim other slots, and returns when it has agreed to that. next returns
-// them, in a turn of the driver, from those that the group has.
-func (r *Runner) Claim(ctx context.Context, next func(*Members) (topology.Claim, error)) error {
-	var want topology.Claim
-	return r.Change(ctx, func(d *Driver) (err error) {
-		if want, err = next(d.Members()); err != nil {
-			return err
-		}
-		return d.Claim(want)
-	}, func(m *Members) bool { return m.Claimed() && m.Since == want.Since && m.Slots.Equal(want.Slots) })
-}
-
 // changePause is how long a leader waits before it proposes a change again that another one is in the way of.
 const changePause = 50 * time.Millisecond
 
-// Reclaim has the group change its claim, and returns when it has, as done says. next returns the claim, with the goroutine
-// of the driver. proposed reports whether the change may be made although there is an error: before, it waits
-// until no other change is under way or ctx ends, and after that for the outcome, as long as this member leads.
-func (r *Runner) Reclaim(ctx context.Context, next func(*Driver, *Members) (topology.Claim, error), done func(*Members) bool) (proposed bool, err error) {
+// Agree has the group change its claim, and returns when it has. proposed reports whether the change may be made although there is an
+// error.
+func (r *Runner) Agree(ctx context.Context, c topology.Change) (proposed bool, err error) {
+	wait := ctx
+	if c.Patient {
+		wait = context.WithoutCancel(ctx)
+	}
 	for {
-		err = r.Change(context.WithoutCancel(ctx), func(d *Driver) error {
-			want, err := next(d, d.Members())
+		err = r.change(wait, func(d *Driver) error {
+			term := uint64(0)
+			if d.leads() {
+				term = d.leading
+			}
+			want, err := c.Next(term, d.Members().Claim)
 			if err == nil {
 				err = d.Claim(want)
 			}
 			proposed = err == nil
 			return err
-		}, done)
-		if err == nil || proposed || !errors.Is(err, ErrChanging) {
+		}, func(m *Members) bool { return c.Done(m.Claim) })
+		if err == nil || proposed || !c.Patient || !errors.Is(err, ErrChanging) {
 			return proposed, err
 		}
 		select {
@@ -63,7 +58,7 @@ func (r *Runner) Reclaim(ctx context.Context, next func(*Driver, *Members) (topo
 // Leading returns the term in which this member leads its group, 0 if it does not.
 func (r *Runner) Leading() (term uint64) {
 	r.ask(func() {
-		if r.driver.Leads() {
+		if r.driver.leads() {
 			term = r.driver.leading
 		}
 	})

@@ -256,8 +256,8 @@ func (d *Driver) stale() bool {
 	return s.RaftState != raft.StateLeader || s.HardState.GetTerm() != d.leading
 }
 
-// Leads reports whether this member leads the group, its machine and raft in one term.
-func (d *Driver) Leads() bool { return d.leading != 0 && !d.stale() }
+// leads reports whether this member leads the group, its machine and raft in one term.
+func (d *Driver) leads() bool { return d.leading != 0 && !d.stale() }
 
 // mute is for how long this member does not vote yet (R5).
 func (d *Driver) mute(now time.Duration) time.Duration { return max(0, d.started+d.timeout()-now) }
@@ -275,7 +275,7 @@ func (d *Driver) Leading() uint64 { return d.leading }
 // that counts from now.
 func (d *Driver) Renew(now time.Duration) {
 	d.now = now
-	if !d.Leads() || d.handing != 0 || len(d.rounds) >= maxRounds {
+	if !d.leads() || d.handing != 0 || len(d.rounds) >= maxRounds {
 		return
 	}
 	d.round++
@@ -289,7 +289,7 @@ func (d *Driver) Lease(now time.Duration) bool { return now < d.Held() }
 
 // Held returns until when the leader may reply to reads, 0 for not at all.
 func (d *Driver) Held() time.Duration {
-	if !d.Leads() || d.handing != 0 {
+	if !d.leads() || d.handing != 0 {
 		return 0
 	}
 	return d.lease
@@ -301,7 +301,7 @@ func (d *Driver) Held() time.Duration {
 // timeout the leader steps down.
 func (d *Driver) Transfer(now time.Duration, to uint64) {
 	_, votes := d.node.Status().Config.Voters[0][to]
-	if !d.Leads() || to == d.ID || d.handing != 0 || !votes {
+	if !d.leads() || to == d.ID || d.handing != 0 || !votes {
 		return
 	}
 	d.now = now
@@ -339,7 +339,7 @@ func (d *Driver) Work() error {
 func (d *Driver) propose() {
 	d.Proposals.gather()
 	term := uint64(0)
-	if d.Leads() {
+	if d.leads() {
 		term = d.leading
 		if d.Proposals.given(term) {
 			d.stopped = d.stepDown()

@@ -124,7 +124,7 @@ func (d *Driver) knowsState(in *member.Import) error {
 // admits returns ErrLevel for a server that does not know the level of the group that it is to join, which this member
 // leads. While the level is being raised no change of the members is proposed.
 func (d *Driver) admits(newest uint64) error {
-	if has := d.Members().EffectiveLevel(); d.Leads() && newest < has {
+	if has := d.Members().EffectiveLevel(); d.leads() && newest < has {
 		return fmt.Errorf("a server joins: %w", levelError(has, newest))
 	}
 	return nil
@@ -188,7 +188,7 @@ func (r *Runner) Upgrade(ctx context.Context, dry bool) (from, to uint64, err er
 		r.ask(func() { from, to, err = r.driver.raisable(r.driver.active) })
 		return from, to, err
 	}
-	err = r.Change(ctx, func(d *Driver) (err error) {
+	err = r.change(ctx, func(d *Driver) (err error) {
 		from, to, err = d.Upgrade(r.driver.active)
 		return err
 	}, func(m *Members) bool { return m.EffectiveLevel() >= to })
@@ -211,7 +211,7 @@ func (r *Runner) raiseAtFirst() {
 	if r.replica.Members().EffectiveLevel() >= newest {
 		r.replica.young = false
 	}
-	if !r.replica.young || !d.Leads() {
+	if !r.replica.young || !d.leads() {
 		return
 	}
 	if _, _, err := d.Upgrade(r.driver.active); err != nil && !errors.Is(err, ErrUnheard) && !Transient(err) {

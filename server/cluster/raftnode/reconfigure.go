@@ -197,7 +197,7 @@ func single(kind raftpb.ConfChangeType, id uint64) *raftpb.ConfChangeSingle {
 func (d *Driver) mayChange() (*Members, error) {
 	m := d.Members()
 	switch {
-	case !d.Leads() || d.handing != 0:
+	case !d.leads() || d.handing != 0:
 		return nil, ErrNotLeading
 	case d.changing || m.Joint():
 		return nil, ErrChanging

@@ -332,7 +332,7 @@ func (r *Runner) publish() {
 	if before != 0 && until == 0 { // until then it has heard a majority
 		r.heard.Store(min(before, int64(r.config.Now())))
 	}
-	leads := r.driver.Leads()
+	leads := r.driver.leads()
 	led := !leads && r.driver.led()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -400,7 +400,7 @@ func (r *Runner) ask(do func()) {
 func (r *Runner) HandOver() {
 	mute, to := time.Duration(0), uint64(0)
 	r.ask(func() {
-		if r.driver.Leads() {
+		if r.driver.leads() {
 			mute = r.driver.mute(r.config.Now())
 		}
 	})
@@ -409,7 +409,7 @@ func (r *Runner) HandOver() {
 	case <-r.ended:
 	}
 	next := func() {
-		if to = 0; r.driver.Leads() {
+		if to = 0; r.driver.leads() {
 			to = r.driver.successor()
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // TakeOver asks the leader to hand over to this member. Raft has the message sent to it, and
 // does nothing if there is none.
 func (d *Driver) TakeOver() {
-	if !d.Leads() && d.lost == 0 {
+	if !d.leads() && d.lost == 0 {
 		d.node.TransferLeader(d.ID)
 	}
 }
@@ -18,7 +18,7 @@ func (d *Driver) TakeOver() {
 // lease has to end first, so raft does not get the message. A learner changes places with the leader.
 func (d *Driver) asked(m *raftpb.Message) {
 	from, term := m.GetFrom(), m.GetTerm()
-	if !d.Leads() || term != d.leading || from == d.ID {
+	if !d.leads() || term != d.leading || from == d.ID {
 		return
 	}
 	if err := d.follows(from); err != nil {
@@ -26,7 +26,7 @@ func (d *Driver) asked(m *raftpb.Message) {
 		return
 	}
 	give := func() {
-		if !d.Leads() || term != d.leading { // by now
+		if !d.leads() || term != d.leading { // by now
 			return
 		}
 		if !slices.Contains(d.Members().Conf.GetLearners(), from) {

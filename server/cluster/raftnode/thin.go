@@ -66,7 +66,7 @@ func (d *Driver) Tell() {
 // tell is Tell for one learner, which has said what it has, or for which the device has more now: whatever comes
 // last. Raft has told it before, when it could not know. If this is lost the next heartbeat says it.
 func (d *Driver) tell(id uint64) {
-	if !d.Leads() || !d.alone() || id == d.ID {
+	if !d.leads() || !d.alone() || id == d.ID {
 		return
 	}
 	s := d.node.Status()
@@ -81,7 +81,7 @@ const forcePause = 5 * time.Millisecond
 // force has the device take what learners wait for (R8), in a goroutine that ends with the write.
 func (r *Runner) force() {
 	_, last := r.replica.log.Bounds()
-	if r.forcing || !r.driver.Leads() || !r.driver.alone() || len(r.replica.Members().Conf.GetLearners()) == 0 || r.replica.Forced() >= last {
+	if r.forcing || !r.driver.leads() || !r.driver.alone() || len(r.replica.Members().Conf.GetLearners()) == 0 || r.replica.Forced() >= last {
 		return
 	}
 	now := r.config.Now()

@@ -55,7 +55,7 @@ func (r *Runner) Reads() bool { return r.reads.Load() }
 // change of the leadership: clients that look for the leader find none meanwhile.
 func (r *Runner) show() {
 	s, v := r.driver.node.BasicStatus(), r.view.Load()
-	look := r.watched.Swap(false) || s.Lead != v.Leader || s.HardState.GetTerm() != v.Term || r.driver.Leads() != v.Leads
+	look := r.watched.Swap(false) || s.Lead != v.Leader || s.HardState.GetTerm() != v.Term || r.driver.leads() != v.Leads
 	if !look && r.awaited.Load() {
 		look = r.acked || s.HardState.GetCommit() > v.Committed
 	}
@@ -84,7 +84,7 @@ func (v *View) Heard(id uint64) bool {
 func (r *Runner) look() {
 	s := r.driver.node.Status()
 	v := &View{ID: r.config.ID, Leader: s.Lead, Term: s.HardState.GetTerm(), Committed: s.HardState.GetCommit(),
-		Leads: r.driver.Leads(), Lost: r.replica.Lost()}
+		Leads: r.driver.leads(), Lost: r.replica.Lost()}
 	_, v.Last = r.replica.log.Bounds()
 	members := r.replica.Members()
 	v.Level = members.EffectiveLevel()

@@ -80,3 +80,15 @@ func (d *Decoder) Claim() (c Claim) {
 	}
 	return c
 }
+
+// Change is a change of its claim on which a group is to agree.
+type Change struct {
+	// Next returns the next claim from the present one, at a member that leads the group in a term; 0 is no leader. It is called in a
+	// turn of raft, and must not wait for another one.
+	Next func(term uint64, now Claim) (Claim, error)
+	// Done reports whether the change is made.
+	Done func(now Claim) bool
+	// Patient waits until no other change of the group is under way, and when this one is proposed for its outcome, even after the
+	// end of the context.
+	Patient bool
+}

@@ -53,7 +53,6 @@ type Options struct {
 	Secret  string
 	Own     Own
 	Network Network
-	Steward Steward
 	// Contacts are addresses of servers of other groups, and Silence is for how long a group may not be heard before it counts as lost.
 	Contacts []string
 	Silence  time.Duration
@@ -111,6 +110,9 @@ func New(o Options) (*Cluster, error) {
 
 // Division returns how the slots are divided, as far as this server knows.
 func (c *Cluster) Division() *Division { return c.division.Load() }
+
+// Name returns the name of the own group.
+func (c *Cluster) Name() string { return c.name }
 
 // Announced returns the names of the servers.
 func (c *Cluster) Announced() *Announced { return c.names.look() }

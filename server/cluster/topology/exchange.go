@@ -23,8 +23,8 @@ const (
 	tellPause = 20 * time.Millisecond
 )
 
-// Run exchanges tables until the node ends.
-func (c *Cluster) Run() {
+// Run exchanges tables, and tells a steward of it, until the node ends.
+func (c *Cluster) Run(s Steward) {
 	tick := time.NewTicker(lookPeriod)
 	defer tick.Stop()
 	var rested <-chan time.Time
@@ -35,11 +35,11 @@ func (c *Cluster) Run() {
 			return
 		}
 		everybody = c.Look() || everybody
-		c.opts.Steward.First()
+		s.First()
 		c.announce()
 		if now := c.opts.Now(); everybody || now-last >= period {
 			last = now
-			c.opts.Steward.Renew(c.takeOutdone())
+			s.Renew(c.takeOutdone())
 			c.visit(c.Targets(everybody))
 			c.visitMembers(everybody)
 			c.reckon() // a group may be silent by now

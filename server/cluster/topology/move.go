@@ -7,17 +7,6 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// Slots go to another group with their keys. The keys are copied first, into the log of the group that
-// gets them, where no client sees them. Then three entries of the two logs decide, in this order:
-//
-//  1. the log of the group that gets them says that all keys of an attempt are there (moveComplete);
-//  2. the log of the group that has them gives the slots away to the other one, as that attempt;
-//  3. the log of the other one claims them.
-//
-// Up to the second one nothing has changed, and from then on the move is certain: whoever leads the two groups
-// goes on with it. A slot is never claimed by both, as each claim is in one log, and the third entry is made only by
-// those that know of the second. ADR 0071.
-
 // Move is slots on their way between two groups, as the log of one of the two has it.
 type Move struct {
 	Attempt uint64 // drawn by lot; another attempt to move the same slots has another number

@@ -1,5 +1,5 @@
 //go:build !mutants
 
-package cluster
+package migrate
 
 const planted = noMutant

@@ -1,4 +1,4 @@
-package cluster
+package migrate
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 // The reply to both is a moveReply in JSON.
 const keysRequest = 'K'
 
-// maxCarriedKeys is how many bytes of keys a request has at most: a value is in one of them.
-const maxCarriedKeys = raftnode.MaxEntry
+// MaxKeys is how many bytes of keys a request has at most: a value is in one of them.
+const MaxKeys = raftnode.MaxEntry
 
 // What is asked for in a move.
 const (
@@ -75,8 +75,8 @@ func refusalOfMove(err error) *moveReply {
 	return &moveReply{Error: err.Error(), Again: raftnode.Transient(err) || errors.As(err, &again)}
 }
 
-// respondToMove returns the reply to a request about a move, nil for what is none.
-func (o *others) respondToMove(ctx context.Context, b []byte) []byte {
+// Respond returns the reply to a request about a move, nil for what is none.
+func (o *Slots) Respond(ctx context.Context, b []byte) []byte {
 	var q moveRequest
 	a := &moveReply{Error: "the request does not decode"}
 	switch {
@@ -85,17 +85,17 @@ func (o *others) respondToMove(ctx context.Context, b []byte) []byte {
 	case b[0] == keysRequest:
 		d := topology.Decoder{Rest: b[1:]}
 		if q.Group, q.Attempt = d.Text(topology.MaxGroupName), d.Number(); d.Err == nil {
-			a = o.lead(func(*raftnode.Runner) (string, error) { return "", o.keysCome(ctx, q.Group, q.Attempt, d.Rest) })
+			a = o.lead(func() (string, error) { return "", o.keysCome(ctx, q.Group, q.Attempt, d.Rest) })
 		}
 	case b[0] == '{':
 		if json.Unmarshal(b, &q) == nil {
-			a = o.lead(func(r *raftnode.Runner) (string, error) { return o.serveMove(ctx, r, &q) })
+			a = o.lead(func() (string, error) { return o.serveMove(ctx, &q) })
 		}
 	default:
 		return nil
 	}
 	if a.Error == "" && q.What == asksHow {
-		a.Letter = o.Letter()
+		a.Letter = o.cluster.Letter()
 	}
 	out, err := json.Marshal(a)
 	if err != nil {
@@ -105,25 +105,20 @@ func (o *others) respondToMove(ctx context.Context, b []byte) []byte {
 }
 
 // lead does what the leader of the group does, and names the leader if this server is another member.
-func (o *others) lead(do func(r *raftnode.Runner) (string, error)) *moveReply {
-	r := o.n.runner.Load()
-	if r == nil || o.n.gone.Load() {
-		return &moveReply{Error: "the member is starting, or has left its group", Again: true}
+func (o *Slots) lead(do func() (string, error)) *moveReply {
+	if why, leader := o.opts.Refer(); why != "" {
+		return &moveReply{Error: why, Again: true, Leader: leader}
 	}
-	if v := r.View(); !v.Leads {
-		at := o.n.refer(v)
-		return &moveReply{Error: at.Error, Again: true, Leader: at.Leader}
-	}
-	state, err := do(r)
+	state, err := do()
 	if err != nil {
 		return refusalOfMove(err)
 	}
 	return &moveReply{State: state}
 }
 
-func (o *others) serveMove(ctx context.Context, r *raftnode.Runner, q *moveRequest) (state string, err error) {
+func (o *Slots) serveMove(ctx context.Context, q *moveRequest) (state string, err error) {
 	if len(q.Letter) > 0 {
-		if err := o.Take(q.Letter); err != nil {
+		if err := o.cluster.Take(q.Letter); err != nil {
 			return "", err
 		}
 	}
@@ -133,35 +128,35 @@ func (o *others) serveMove(ctx context.Context, r *raftnode.Runner, q *moveReque
 		if err != nil || of.Len() == 0 || q.Attempt == 0 {
 			return "", topology.ErrDecode
 		}
-		if o.Lies(q.Group) {
+		if o.cluster.Lies(q.Group) {
 			return "", topology.ErrLies
 		}
-		return "", o.expect(ctx, r, topology.Move{Attempt: q.Attempt, Group: q.Group, Slots: of})
+		return "", o.expect(ctx, topology.Move{Attempt: q.Attempt, Group: q.Group, Slots: of})
 	case asksComplete:
-		return "", o.complete(ctx, r, q.Group, q.Attempt)
+		return "", o.complete(ctx, q.Group, q.Attempt)
 	case asksTake:
-		return o.takeGiven(ctx, r, q)
+		return o.takeGiven(ctx, q)
 	case asksHow:
-		return o.attempt(r, q.Group, q.Attempt)
+		return o.attempt(q.Group, q.Attempt)
 	case asksMoveOff:
 		of, err := slots.Parse(q.Slots)
 		if err != nil || of.Len() == 0 {
 			return "", topology.ErrDecode
 		}
-		return "", o.n.server.OrderMove(topology.GroupPublicID(o.n.config.Secret, q.To), of)
+		return "", o.opts.OrderMove(topology.GroupPublicID(o.opts.Secret, q.To), of)
 	}
 	return "", fmt.Errorf("cluster: %q cannot be asked for", q.What)
 }
 
 // askGroup has the leader of another group do something. The error is retryable if the same request may be taken later.
 // With once it is not sent again when it may have come.
-func (o *others) askGroup(ctx context.Context, name string, request []byte, once bool) (*moveReply, error) {
-	if o.Lies(name) {
-		return nil, fmt.Errorf("%s: %w", o.Label(name), topology.ErrLies)
+func (o *Slots) askGroup(ctx context.Context, name string, request []byte, once bool) (*moveReply, error) {
+	if o.cluster.Lies(name) {
+		return nil, fmt.Errorf("%s: %w", o.cluster.Label(name), topology.ErrLies)
 	}
-	err := error(retryable{fmt.Errorf("cluster: %s is not known", o.Label(name))})
+	err := error(retryable{fmt.Errorf("cluster: %s is not known", o.cluster.Label(name))})
 	asked := map[string]bool{}
-	for todo := o.LeadersOf(name); len(todo) > 0; todo = todo[1:] {
+	for todo := o.cluster.LeadersOf(name); len(todo) > 0; todo = todo[1:] {
 		address := todo[0]
 		if asked[address] {
 			continue
@@ -171,7 +166,7 @@ func (o *others) askGroup(ctx context.Context, name string, request []byte, once
 		if e != nil {
 			continue
 		}
-		out, e := o.mesh.Ask(ctx, bus, 0, request)
+		out, e := o.opts.Network.Ask(ctx, bus, 0, request)
 		var a moveReply
 		if e == nil {
 			e = json.Unmarshal(out, &a)
@@ -198,8 +193,8 @@ func (o *others) askGroup(ctx context.Context, name string, request []byte, once
 }
 
 // ask is askGroup for a moveRequest.
-func (o *others) askMove(ctx context.Context, to string, q *moveRequest) (*moveReply, error) {
-	q.Group = o.n.Name()
+func (o *Slots) askMove(ctx context.Context, to string, q *moveRequest) (*moveReply, error) {
+	q.Group = o.cluster.Name()
 	b, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
@@ -208,7 +203,7 @@ func (o *others) askMove(ctx context.Context, to string, q *moveRequest) (*moveR
 }
 
 // insistMove asks again and again while that may help, until ctx ends.
-func (o *others) insistMove(ctx context.Context, to string, q *moveRequest) (*moveReply, error) {
+func (o *Slots) insistMove(ctx context.Context, to string, q *moveRequest) (*moveReply, error) {
 	for {
 		a, err := o.askMove(ctx, to, q)
 		var again retryable
@@ -224,8 +219,8 @@ func (o *others) insistMove(ctx context.Context, to string, q *moveRequest) (*mo
 }
 
 // sendKeys sends keys of an attempt once: sent again they could come behind later ones.
-func (o *others) sendKeys(ctx context.Context, to string, attempt uint64, keys []byte) error {
-	b := binary.AppendUvarint(topology.AppendText([]byte{keysRequest}, o.n.Name()), attempt)
+func (o *Slots) sendKeys(ctx context.Context, to string, attempt uint64, keys []byte) error {
+	b := binary.AppendUvarint(topology.AppendText([]byte{keysRequest}, o.cluster.Name()), attempt)
 	_, err := o.askGroup(ctx, to, append(b, keys...), true)
 	return err
 }

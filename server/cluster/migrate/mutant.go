@@ -1,4 +1,4 @@
-package cluster
+package migrate
 
 // A mutant is a bug that is planted to see that the simulation of several groups
 // (server/sim/clusters) finds it. Without the build tag mutants the constant planted is

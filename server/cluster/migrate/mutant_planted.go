@@ -1,6 +1,6 @@
 //go:build mutants
 
-package cluster
+package migrate
 
 var planted = noMutant
 
