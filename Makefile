@@ -87,14 +87,14 @@ sim: ## faults: simulate the whole server with SEEDS (5000) seeds from SEED (0) 
 	cd server/sim && $(GO) test . -run KeepsItsPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
 sim-group: ## faults: simulate groups whose members fail, come and go with SEEDS (5000) seeds from SEED (0) on
-	$(GO) test ./server/cluster -run Linearizable -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
+	$(GO) test ./server/cluster/raftnode -run Linearizable -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
 sim-clusters: ## faults: simulate clusters of several groups whose slots move while everything fails, with SEEDS (5000) seeds from SEED (0) on
 	cd server/sim && $(GO) test ./clusters -run KeepTheirPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
 mutants: ## faults: plant bugs, and see the simulations find them
 	cd server/sim && $(GO) test ./... -tags mutants -run Planted
-	$(GO) test ./persistence ./server/cluster -tags mutants -run Planted
+	$(GO) test ./persistence ./server/cluster/raftnode -tags mutants -run Planted
 
 stress: ## faults: tests of PKGS (all) COUNT (20) times each with 1, 2 and 8 processors beside a busy one
 	bash .ci/stress $(COUNT) $(PKGS)

@@ -46,8 +46,8 @@ const owners = `
 	github.com/youmark/pkcs8:              server/certs/pkcs8
 	github.com/aws/aws-sdk-go-v2:          server/offsite/s3
 	github.com/aws/smithy-go:              server/offsite/s3
-	go.etcd.io/raft:                       server/cluster server/cluster/mesh
-	google.golang.org/protobuf:            server/cluster server/cluster/mesh
+	go.etcd.io/raft:                       server/cluster/raftnode server/cluster/mesh
+	google.golang.org/protobuf:            server/cluster/raftnode server/cluster/mesh
 `
 
 // rooms says which packages of ours some packages may import: those named and no
@@ -90,8 +90,12 @@ const rooms = `
 	server/blocking:        commands persistence structures
 	server/certs:
 	server/certs/pkcs8:     server/certs
-	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/mesh server/internal/handlers server/transport structures/slots
+	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/logs server/cluster/mesh server/cluster/migrate server/cluster/raftnode server/cluster/topology server/internal/handlers server/transport structures/slots
 	server/cluster/mesh:    server/transport
+	server/cluster/logs:
+	server/cluster/migrate:  server/cluster/logs server/cluster/raftnode server/cluster/topology structures/slots
+	server/cluster/raftnode: persistence persistence/grouplog persistence/member server/cluster/logs server/cluster/topology
+	server/cluster/topology: persistence/grouplog persistence/snapshot server/cluster/logs structures/slots
 	server/hold:            commands/conn server/internal/clock structures/slots
 	server/info:            commands persistence server/source structures
 	server/internal/clock:

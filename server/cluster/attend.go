@@ -10,7 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // What a node does about its own part in the group, beside what the driver does.
@@ -25,7 +30,7 @@ func (n *Node) address(id uint64) string {
 
 // addressIn returns the address of a member: the one that the group has agreed on, else that of the
 // configuration, else the one that this server was told when it joined.
-func (n *Node) addressIn(m *Members, id uint64) string {
+func (n *Node) addressIn(m *raftnode.Members, id uint64) string {
 	if m != nil && m.Addresses[id] != "" {
 		return m.Addresses[id]
 	}
@@ -62,12 +67,12 @@ func (n *Node) toldAddress(id uint64) string {
 	if id == n.self.Member {
 		return n.self.Address
 	}
-	return clientsOf(n.mesh.Told(id).Address)
+	return topology.ClientsOf(n.mesh.Told(id).Address)
 }
 
 // meetLocked has the mesh know the members, and nobody else. Before the log has told of any, a server that
 // joins knows those that it was told.
-func (n *Node) meetLocked(m *Members) {
+func (n *Node) meetLocked(m *raftnode.Members) {
 	n.members = m
 	r := mesh.Roster{Peers: map[uint64]string{}, Fixed: map[uint64]bool{}, Former: map[uint64]bool{}}
 	ids := m.IDs()
@@ -78,7 +83,7 @@ func (n *Node) meetLocked(m *Members) {
 		r.Former[id] = true
 	}
 	for _, id := range ids {
-		bus, err := busOf(n.addressIn(m, id))
+		bus, err := topology.BusOf(n.addressIn(m, id))
 		if err != nil || n.gone.Load() || r.Former[id] {
 			continue
 		}
@@ -88,13 +93,13 @@ func (n *Node) meetLocked(m *Members) {
 }
 
 // changed is called by the driver when the members have changed.
-func (n *Node) changed(m *Members) {
+func (n *Node) changed(m *raftnode.Members) {
 	n.mu.Lock()
 	before := n.members
 	n.meetLocked(m)
 	n.mu.Unlock()
-	if n.others != nil && n.others.look() { // before this member leads, or clients go by what was so
-		n.others.tell()
+	if n.cluster != nil && n.cluster.Look() { // before this member leads, or clients go by what was so
+		n.cluster.Tell()
 	}
 	n.tell(before, m)
 	if slices.Contains(m.Left, n.self.Member) {
@@ -103,37 +108,30 @@ func (n *Node) changed(m *Members) {
 }
 
 // tell logs what has changed.
-func (n *Node) tell(before, now *Members) {
+func (n *Node) tell(before, now *raftnode.Members) {
 	if before == nil || now.Joint() {
 		return
 	}
-	if before.level() < now.level() {
-		n.config.Logf(LogNotice, "the group has level %d from now on: versions that know a lower one only cannot take part any more", now.level())
+	if before.EffectiveLevel() < now.EffectiveLevel() {
+		n.config.Logf(logs.Notice, "the group has level %d from now on: versions that know a lower one only cannot take part any more", now.EffectiveLevel())
 	}
 	old, there := before.IDs(), now.IDs()
 	for _, id := range there {
 		switch address := n.addressIn(now, id); {
 		case !slices.Contains(old, id):
-			n.config.Logf(LogNotice, "member %d at %s has joined the group, as %s", id, address, now.role(id))
+			n.config.Logf(logs.Notice, "member %d at %s has joined the group, as %s", id, address, now.Role(id))
 		case before.Addresses[id] != "" && before.Addresses[id] != address:
-			n.config.Logf(LogNotice, "member %d is at %s now, no longer at %s", id, address, before.Addresses[id])
+			n.config.Logf(logs.Notice, "member %d is at %s now, no longer at %s", id, address, before.Addresses[id])
 		}
 		if before.Joint() && now.Voter(id) && !slices.Contains(before.Conf.GetVotersOutgoing(), id) {
-			n.config.Logf(LogNotice, "member %d votes from now on", id)
+			n.config.Logf(logs.Notice, "member %d votes from now on", id)
 		}
 	}
 	for _, id := range old {
 		if !slices.Contains(there, id) {
-			n.config.Logf(LogNotice, "member %d has left the group", id)
+			n.config.Logf(logs.Notice, "member %d has left the group", id)
 		}
 	}
-}
-
-func (m *Members) role(id uint64) string {
-	if m.Voter(id) {
-		return "a voter"
-	}
-	return "a learner"
 }
 
 // dismiss notes that this server has left the group, and ends its connections.
@@ -141,25 +139,25 @@ func (n *Node) dismiss(why string) {
 	if n.gone.Swap(true) {
 		return
 	}
-	n.config.Logf(LogWarn, "this server, member %d, has left the group (%s): it takes no part any more, and its clients get errors", n.self.Member, why)
-	n.note(func(self *identity) { self.Left = true })
+	n.config.Logf(logs.Warn, "this server, member %d, has left the group (%s): it takes no part any more, and its clients get errors", n.self.Member, why)
+	n.note(func(self *topology.Identity) { self.Left = true })
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.meetLocked(n.members)
 }
 
 // note changes what the directory says of this server.
-func (n *Node) note(change func(self *identity)) {
+func (n *Node) note(change func(self *topology.Identity)) {
 	n.noting.Lock()
 	defer n.noting.Unlock()
 	change(&n.noted)
-	if err := n.log.SetIdentity(n.noted.encode()); err != nil {
-		n.config.Logf(LogWarn, "what this server knows of its group and of others is not noted: %v", err)
+	if err := n.log.SetIdentity(n.noted.Encode()); err != nil {
+		n.config.Logf(logs.Warn, "what this server knows of its group and of others is not noted: %v", err)
 	}
 }
 
 // Gone reports whether this server has left its group.
-func (n *Node) Gone() bool { return n.gone.Load() }
+func (s *Seat) Gone() bool { return s.Node().gone.Load() }
 
 // refused implements mesh.Config.Refused.
 func (n *Node) refused(incoming bool, where string, why error) {
@@ -173,8 +171,8 @@ func (n *Node) refused(incoming bool, where string, why error) {
 			key = host // the port of one that connects is always another
 		}
 	}
-	if n.refusals.due(direction+key+why.Error(), n.monotonic()) {
-		n.config.Logf(LogNotice, "no connection %s %s: %v", direction, where, why)
+	if n.said.Due(direction+key+why.Error(), n.monotonic()) {
+		n.config.Logf(logs.Notice, "no connection %s %s: %v", direction, where, why)
 	}
 	if incoming {
 		return
@@ -207,7 +205,7 @@ func (n *Node) attend() {
 		err := n.want()
 		if err != nil && err.Error() != last && n.ctx.Err() == nil {
 			last = err.Error()
-			n.config.Logf(LogInfo, "%v", err)
+			n.config.Logf(logs.Info, "%v", err)
 		}
 	}
 }
@@ -246,7 +244,7 @@ func (n *Node) want() error {
 	return nil
 }
 
-func (n *Node) roster() *Members {
+func (n *Node) roster() *raftnode.Members {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.members
@@ -278,13 +276,14 @@ func (n *Node) news() error {
 
 // RemoveMember takes a member out of the group, at the leader; see [Runner.Leave]. This server may itself
 // be the one: it goes on to ask for that, after having handed over, and RemoveMember does not wait.
-func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
-	return n.asked(func(r *Runner) error {
+func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
+	n := s.Node()
+	return n.asked(func(r *raftnode.Runner) error {
 		if id != n.self.Member {
 			return r.Leave(ctx, id, force)
 		}
 		if m := n.roster(); m.Voter(id) && len(m.Conf.GetVoters()) == 1 {
-			return ErrLastVoter
+			return raftnode.ErrLastVoter
 		}
 		n.leaving.Store(true)
 		return nil
@@ -292,34 +291,35 @@ func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
 }
 
 // ReplaceMember has a member take the place of another one, which leaves; see [Runner.Promote].
-func (n *Node) ReplaceMember(ctx context.Context, leaves, by uint64) error {
-	return n.asked(func(r *Runner) error { return r.Promote(ctx, by, leaves) })
+func (s *Seat) ReplaceMember(ctx context.Context, leaves, by uint64) error {
+	return s.Node().asked(func(r *raftnode.Runner) error { return r.Promote(ctx, by, leaves) })
 }
 
 // TransferTo has a member lead, at the leader.
-func (n *Node) TransferTo(id uint64) error {
-	return n.asked(func(r *Runner) error { return r.Transfer(id) })
+func (s *Seat) TransferTo(id uint64) error {
+	return s.Node().asked(func(r *raftnode.Runner) error { return r.Transfer(id) })
 }
 
 // RecoverVote has this member vote although it may lack what it has acknowledged; see
 // [Runner.Recover].
-func (n *Node) RecoverVote() (last, term uint64, err error) {
-	err = n.asked(func(r *Runner) (e error) {
+func (s *Seat) RecoverVote() (last, term uint64, err error) {
+	n := s.Node()
+	err = n.asked(func(r *raftnode.Runner) (e error) {
 		last, term, e = r.Recover(2 * n.config.Election)
 		return e
 	})
 	if err == nil {
-		n.config.Logf(LogWarn, "member %d votes again by VIGIL.CLUSTER RECOVER, with what it has up to entry %d of term %d: acknowledged writes that are on no member any more are lost", n.self.Member, last, term)
+		n.config.Logf(logs.Warn, "member %d votes again by VIGIL.CLUSTER RECOVER, with what it has up to entry %d of term %d: acknowledged writes that are on no member any more are lost", n.self.Member, last, term)
 	}
 	return last, term, err
 }
 
 // asked does what a client asks for, if this server takes part. Errors lose the name of the package.
-func (n *Node) asked(do func(r *Runner) error) error {
-	r, err := n.runner.Load(), ErrStopped
+func (n *Node) asked(do func(r *raftnode.Runner) error) error {
+	r, err := n.runner.Load(), raftnode.ErrStopped
 	switch {
 	case n.gone.Load():
-		err = ErrGone
+		err = raftnode.ErrGone
 	case r != nil:
 		err = do(r)
 	}
@@ -329,9 +329,32 @@ func (n *Node) asked(do func(r *Runner) error) error {
 	return nil
 }
 
+// inCluster is asked for what a server does that is of a cluster.
+func (n *Node) inCluster(do func(r *raftnode.Runner) error) error {
+	return n.asked(func(r *raftnode.Runner) error {
+		if n.cluster == nil {
+			return errNoCluster
+		}
+		return do(r)
+	})
+}
+
 // saidToClients is an error without the name of the package.
 type saidToClients struct{ error }
 
 func (e saidToClients) Error() string { return strings.ReplaceAll(e.error.Error(), "cluster: ", "") }
 
 func (e saidToClients) Unwrap() error { return e.error }
+
+// Upgrade raises the level of the group, at the leader; see [Runner.Upgrade]. It returns what the levels between add.
+func (s *Seat) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
+	n := s.Node()
+	err = n.asked(func(r *raftnode.Runner) (e error) {
+		from, to, e = r.Upgrade(ctx, dry)
+		return e
+	})
+	for level := from + 1; err == nil && level <= to; level++ {
+		adds = append(adds, persistence.WhatLevelAdds(level))
+	}
+	return from, to, adds, err
+}

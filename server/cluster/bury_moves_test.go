@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/migrate"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -13,13 +15,10 @@ import (
 func (m *moving) buries(other *moving) (freed *slots.Set) {
 	m.t.Helper()
 	name, err := other.node.Name(), error(nil)
+	m.later.Add(int64(time.Hour))
 	m.until("the group is buried", func() bool {
-		o := m.node.others
-		o.mu.Lock()
-		o.heard[name] = Now() - time.Hour
-		o.mu.Unlock()
 		var known bool
-		freed, known, err = m.node.BuryGroup(m.t.Context(), MemberPublicID(moveSecret, name, singleID))
+		freed, known, err = m.seat.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
 		if err == nil && !known {
 			m.t.Fatalf("group %s is not known", name)
 		}
@@ -28,7 +27,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if !m.node.others.lies(name) {
+	if !m.node.cluster.Lies(name) {
 		m.t.Error("the group does not lie when BuryGroup returns")
 	}
 	return freed
@@ -37,7 +36,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 // adds gives slots that nobody has to the group, as CLUSTER ADDSLOTS does.
 func (m *moving) adds(of *slots.Set) {
 	m.t.Helper()
-	if err := m.node.TakeSlots(m.t.Context(), of); err != nil {
+	if err := m.seat.TakeSlots(m.t.Context(), of); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -65,13 +64,13 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 			if freed := a.buries(b); freed.Len() > 0 {
 				t.Errorf("slots are free that are about to come back: %s", freed)
 			}
-			if state, err := a.node.others.attempt(a.node.runner.Load(), name, attempt); state == attemptGiven {
-				t.Errorf("the group that lies buried is told that the slots are given: %v", err)
+			if got := a.askedBy(name, "how", attempt, ""); got.State == "given" {
+				t.Errorf("the group that lies buried is told that the slots are given: %+v", got)
 			}
-			if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
+			if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
 				t.Error("slots are moved to a group that lies buried")
 			}
-			a.until("the slots are back", func() bool { return !a.claim().moving() && a.node.Division().Slots.Len() == slots.Count })
+			a.until("the slots are back", func() bool { return !a.claim().Moving() && a.node.Division().Slots.Len() == slots.Count })
 			if frames, removals := a.sees(); frames != "kept" || removals > 0 {
 				t.Errorf("keys of the slots were removed %d times", removals)
 			}
@@ -86,12 +85,12 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 // giveWithout makes the entry by which slots are given away, for which the other group is not asked: it said before that all keys are there.
 func (m *moving) giveWithout(attempt uint64) {
 	m.t.Helper()
-	l := m.node.others.leaves(attempt)
-	if _, err := m.node.runner.Load().reclaim(m.t.Context(), func(_ *Driver, now *Members) (Claim, error) { return now.gives(l.Move), nil },
-		func(now *Members) bool { return moveOf(now.Given, attempt) != nil }); err != nil {
+	given := topology.Move{Attempt: attempt, Group: m.last.to.node.Name(), Slots: m.last.of}
+	if _, err := (group{m.node}).Agree(m.t.Context(), topology.Change{Patient: true, Next: func(_ uint64, now topology.Claim) (topology.Claim, error) { return now.Gives(given), nil },
+		Done: func(now topology.Claim) bool { return topology.MoveOf(now.Given, attempt) != nil }}); err != nil {
 		m.t.Fatal(err)
 	}
-	m.node.EndMove(attempt)
+	m.seat.EndMove(attempt)
 }
 
 // Slots that the lost group had taken, as far as was heard, are lost with it: of what is left of their keys at the giver nobody knows
@@ -102,15 +101,12 @@ func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	a.sticks(true)
 	a.giveAlone(a.begin(b, of))
 	a.until("the other group is heard to have them", func() bool {
-		o := a.node.others
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return o.table[b.node.Name()].Claim.Slots.Equal(of)
+		return a.node.Division().Others[0].Claim.Slots.Equal(of)
 	})
 	b.stop()
 	a.buries(b)
 	a.sticks(false)
-	a.until("the move is over", func() bool { return !a.claim().moving() })
+	a.until("the move is over", func() bool { return !a.claim().Moving() })
 	a.until("the slots are of nobody", func() bool { // which is known a moment after the roster
 		got := a.node.Division()
 		return got.Slots.Both(of).Len() == 0 && got.Arriving.Len() == 0 && !got.Covered
@@ -129,12 +125,12 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Helper()
 		a, b = twoMoving(t)
 		attempt := a.begin(b, of)
-		if err := a.node.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+		if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 			t.Fatal(err)
 		}
 		if complete {
-			if err := b.node.others.complete(t.Context(), b.node.runner.Load(), a.node.Name(), attempt); err != nil {
-				t.Fatal(err)
+			if got := b.askedBy(a.node.Name(), "complete", attempt, ""); got.Error != "" {
+				t.Fatal(got.Error)
 			}
 		}
 		a.stop()
@@ -149,15 +145,15 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			a, b := begun(t, x.complete)
 			if x.third {
-				o := b.node.others
-				o.mu.Lock()
-				o.table["third"] = &Group{Name: "third", Index: 1, Term: 1, Leader: 1, Claim: Claim{Slots: slotSet(t, "9"), Since: 1 << 50}, Members: []GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}
-				o.mu.Unlock()
+				letter := topology.AppendLetter(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotSet(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
+				if err := b.node.cluster.Take(letter); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if freed := b.buries(a); freed.Len() < slots.Count-1-of.Len() {
 				t.Errorf("free are %s", freed)
 			}
-			b.until("the move is over", func() bool { return !b.claim().moving() && b.node.Division().Slots.String() == x.slots })
+			b.until("the move is over", func() bool { return !b.claim().Moving() && b.node.Division().Slots.String() == x.slots })
 			if frames, _ := b.sees(); frames != x.keys {
 				t.Errorf("the keys are %q, want %q", frames, x.keys)
 			}
@@ -169,7 +165,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 // hand and that no group has.
 func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	a, b := twoMoving(t)
-	if err := a.node.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
+	if err := a.seat.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
 	b.until("slots are free", func() bool { return b.node.Division().Others[0].Slots.Len() == slots.Count-100 })
@@ -183,26 +179,20 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	before := b.claim()
 	b.with = []string{"127.0.0.1:1"} // it is told of nobody new
 	b.start()
-	b.until("it has heard of its burial", func() bool { return b.node.others.lies(b.node.Name()) })
+	b.until("it has heard of its burial", func() bool { return b.node.cluster.Lies(b.node.Name()) })
 	if d := b.node.Division(); d.Slots.Len() > 0 || len(d.Others) != 1 || d.Others[0].Slots.Len() != slots.Count-50 {
 		t.Errorf("it has %s; the others are %+v", d.Slots, d.Others)
 	}
-	if _, _, err := b.node.BuryGroup(t.Context(), MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, errSelfLies) {
+	if _, _, err := b.seat.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfLies) {
 		t.Errorf("it buries another one: %v", err)
 	}
-	if _, err := b.node.others.askMove(t.Context(), a.node.Name(), &moveRequest{What: asksExpect, Attempt: 7, Slots: "60"}); err == nil || len(a.claim().Taking) > 0 {
-		t.Errorf("its keys are expected: %v", err)
+	if got := a.askedBy(b.node.Name(), "expect", 7, "60"); got.Error == "" || len(a.claim().Taking) > 0 {
+		t.Errorf("its keys are expected: %+v", got)
 	}
-	if err := b.node.others.expect(t.Context(), b.node.runner.Load(), Move{Attempt: 7, Group: a.node.Name(), Slots: slotSet(t, "200")}); !errors.Is(err, errLies) {
-		t.Errorf("it expects keys: %v", err)
+	if got := b.askedBy(a.node.Name(), "expect", 7, "200"); !strings.Contains(got.Error, topology.ErrLies.Error()) {
+		t.Errorf("it expects keys: %+v", got)
 	}
-	b.node.others.mu.Lock()
-	b.node.others.outdone = true
-	b.node.others.mu.Unlock()
-	if n := b.node.others.claimAgain(outdonePeriods); n != 0 || b.claim().Since != before.Since {
-		t.Error("it claims its slots again")
-	}
-	if err := b.node.TakeSlots(t.Context(), slotSet(t, "49-50")); !errors.Is(err, ErrSlotsTaken) {
+	if err := b.seat.TakeSlots(t.Context(), slotSet(t, "49-50")); !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("it takes slots that another group has: %v", err)
 	}
 	if got := a.node.Division(); len(got.Others) > 0 {
@@ -222,25 +212,6 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	}
 }
 
-// What a group that lies buried gave away it gives no more when it rises, and it does not rise while keys come.
-func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
-	o, m := bareOthers(), &Members{Claim: Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []Move{{1, "b", slotSet(t, "20"), moveOpen}}, Buried: someBurials(2)}}
-	o.division.Store(&Division{lie: map[string]uint64{"a": 100}})
-	c, err := o.with(m, slotSet(t, "8 20"))
-	if err != nil || c.Slots.String() != "8 20" || c.moving() || c.Since <= m.Since || c.Risen != 100 || len(c.Buried) != 2 {
-		t.Errorf("it rises as %+v, %v", c, err)
-	}
-	o.division.Store(&Division{})
-	if c, err := o.with(m, slotSet(t, "20")); !errors.Is(err, errSlotsMove) {
-		t.Errorf("a group that does not lie takes what it gave: %+v, %v", c, err)
-	}
-	o.division.Store(&Division{lie: map[string]uint64{"a": 100}})
-	m.Taking, m.Given = m.Given, nil
-	if c, err := o.with(m, slotSet(t, "8")); !errors.Is(err, errSlotsMove) {
-		t.Errorf("it rises while keys come: %+v, %v", c, err)
-	}
-}
-
 // A burial is in the logs of all groups: when that which made it is gone, too, the others know of it.
 func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	a, b := twoMoving(t)
@@ -248,32 +219,32 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	c.with = []string{"127.0.0.1:1"}
 	meets := func(from, to *moving) {
 		t.Helper()
-		if err := from.node.Meet(t.Context(), to.node.self.Address); err != nil {
+		if err := from.seat.Meet(t.Context(), to.node.self.Address); err != nil {
 			t.Fatal(err)
 		}
 	}
 	meets(b, c)
-	if err := a.node.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
+	if err := a.seat.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
-	b.until("slots are free", func() bool { return b.node.TakeSlots(t.Context(), slotSet(t, "0-49")) == nil })
+	b.until("slots are free", func() bool { return b.seat.TakeSlots(t.Context(), slotSet(t, "0-49")) == nil })
 	c.until("slots are free", func() bool {
-		return len(c.node.Division().Others) == 2 && c.node.TakeSlots(t.Context(), slotSet(t, "50-99")) == nil
+		return len(c.node.Division().Others) == 2 && c.seat.TakeSlots(t.Context(), slotSet(t, "50-99")) == nil
 	})
 	b.until("all have slots", func() bool { return b.node.Division().Covered && a.node.Division().Covered })
 	c.stop()
 	a.buries(c)
-	b.until("the other log has it", func() bool { return burialOf(b.claim().Buried, c.node.Name()) > 0 })
+	b.until("the other log has it", func() bool { return topology.BurialOf(b.claim().Buried, c.node.Name()) > 0 })
 	a.stop()
 	b.buries(a)
-	b.node.note(func(self *identity) { self.Others = nil }) // the table is lost, which the log makes up for
+	b.node.note(func(self *topology.Identity) { self.Others = nil }) // the table is lost, which the log makes up for
 	b.with = []string{"127.0.0.1:1"}
 	b.stop()
 	b.start()
 	c.start()
 	c.until("it has heard of its burial", func() bool {
-		_ = b.node.Meet(t.Context(), c.node.self.Address)
-		return c.node.others.lies(c.node.Name())
+		_ = b.seat.Meet(t.Context(), c.node.self.Address)
+		return c.node.cluster.Lies(c.node.Name())
 	})
 	if d := c.node.Division(); d.Slots.Len() > 0 {
 		t.Errorf("it has %s", d.Slots)

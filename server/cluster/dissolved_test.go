@@ -3,6 +3,9 @@ package cluster
 import (
 	"slices"
 	"testing"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // A member of a dissolved group that has not heard that it was let go finds that out by what others tell, and becomes
@@ -17,26 +20,23 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 	if err := c.seat.Replicate(t.Context(), b.address()); err != nil {
 		t.Fatal(err)
 	}
-	n, o := c.seat.Node(), b.node.others
-	c.until("it knows its group", func() bool { n.others.look(); return len(n.roster().IDs()) == 2 })
-	if left := n.others.without(a.node.Name())[b.node.Name()]; left == nil || len(left.Members) > 0 {
+	n := c.seat.Node()
+	c.until("it knows its group", func() bool { n.cluster.Look(); return len(n.roster().IDs()) == 2 })
+	if left := n.cluster.Without(a.node.Name())[b.node.Name()]; left == nil || len(left.Members) > 0 {
 		t.Errorf("a group whose member is not let go counts as %+v", left)
 	}
-	o.mu.Lock()
-	g := o.dissolvedLocked()
-	o.mu.Unlock()
-	g.Index += 1000
-	letter := appendLetter(nil, "", false, table{b.node.Name(): g})
+	g := &topology.Group{Name: b.node.Name(), Index: b.node.roster().Index + 1000, Claim: topology.Claim{Slots: new(slots.Set), Since: b.claim().Since}}
+	letter := topology.AppendLetter(nil, "", false, topology.Table{b.node.Name(): g})
 	for _, at := range []*Node{b.node, n} {
-		if err := at.others.take(letter); err != nil {
+		if err := at.cluster.Take(letter); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if b.node.Gone() || !n.Gone() {
-		t.Errorf("its leader has left: %v, its member: %v", b.node.Gone(), n.Gone())
+	if b.seat.Gone() || !n.gone.Load() {
+		t.Errorf("its leader has left: %v, its member: %v", b.seat.Gone(), n.gone.Load())
 	}
-	left := n.others.without(a.node.Name())[b.node.Name()]
-	if left == nil || len(left.Members) != 1 || slices.ContainsFunc(left.Members, func(m GroupMember) bool { return m.ID == n.self.Member }) {
+	left := n.cluster.Without(a.node.Name())[b.node.Name()]
+	if left == nil || len(left.Members) != 1 || slices.ContainsFunc(left.Members, func(m topology.GroupMember) bool { return m.ID == n.self.Member }) {
 		t.Errorf("the group that it has left counts as %+v", left)
 	}
 	if err := c.seat.Replicate(t.Context(), a.address()); err != nil {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"net"
 	"time"
 )
@@ -24,7 +25,7 @@ var machineEnvironment = Environment{
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", address)
 	},
-	Now: Now,
+	Now: raftnode.Now,
 }
 
 // environment is that of the configuration, or of the machine.

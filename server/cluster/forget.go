@@ -4,28 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
+
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 var errForgetsLeader = errors.New("the member leads its group")
 
 // Forget has the group of the member with a public ID let it go, unless that leads it. known is false if no group
 // has or had such a member.
-func (n *Node) Forget(ctx context.Context, id string) (known bool, err error) {
-	err = n.asked(func(*Runner) error {
-		if n.others == nil {
-			return errNoCluster
-		}
-		g, member := n.others.named(id)
+func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
+	n := s.Node()
+	err = n.inCluster(func(*raftnode.Runner) error {
+		g, member := n.cluster.MemberOf(id)
 		if g == nil {
 			return nil
 		}
 		known = true
-		if n.others.lies(g.Name) {
+		if n.cluster.Lies(g.Name) {
 			return nil
 		}
-		there := slices.ContainsFunc(g.Members, func(m GroupMember) bool { return m.ID == member })
+		there := slices.ContainsFunc(g.Members, func(m topology.GroupMember) bool { return m.ID == member })
 		switch {
 		case !there:
 			return nil // it has left
@@ -35,7 +35,7 @@ func (n *Node) Forget(ctx context.Context, id string) (known bool, err error) {
 		ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 		defer cancel()
 		err := n.expel(ctx, g, member)
-		if err != nil && g.Name != n.self.Name && !n.others.up(g.Name) {
+		if err != nil && g.Name != n.self.Name && !n.cluster.Up(g.Name) {
 			err = fmt.Errorf("%w: if all members of the group are lost for good, VIGIL.CLUSTER BURY gives its slots up", err)
 		}
 		return err
@@ -43,34 +43,8 @@ func (n *Node) Forget(ctx context.Context, id string) (known bool, err error) {
 	return known, err
 }
 
-// maxFormer is how many ids beyond those of present members are tried: the last ones may have left.
-const maxFormer = 2 * maxMembers
-
-// named returns the group and the number of a member by its public ID, be it a former one.
-func (o *others) named(id string) (g *Group, member uint64) {
-	o.look()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	groups := slices.AppendSeq([]*Group{o.own}, maps.Values(o.table))
-	for _, g := range groups {
-		last := uint64(maxFormer)
-		for _, m := range g.Members {
-			last = max(last, m.ID+maxFormer)
-			if MemberPublicID(o.n.config.Secret, g.Name, m.ID) == id {
-				return g, m.ID
-			}
-		}
-		for k := max(last, 2*maxFormer) - 2*maxFormer + 1; k <= last; k++ {
-			if MemberPublicID(o.n.config.Secret, g.Name, k) == id {
-				return g, k
-			}
-		}
-	}
-	return nil, 0
-}
-
 // expel asks the leader of a group to let a member go.
-func (n *Node) expel(ctx context.Context, g *Group, member uint64) error {
+func (n *Node) expel(ctx context.Context, g *topology.Group, member uint64) error {
 	var members []string
 	for _, m := range g.Members {
 		if m.Address != n.self.Address {
@@ -84,7 +58,7 @@ func (n *Node) expel(ctx context.Context, g *Group, member uint64) error {
 		}
 		return err
 	}
-	m := n.visitor(&identity{Group: groupID(n.config.Secret, g.Name), Starts: n.self.Starts, Address: n.self.Address})
+	m := n.visitor(&topology.Identity{Group: topology.GroupID(n.config.Secret, g.Name), Starts: n.self.Starts, Address: n.self.Address})
 	defer m.Close()
 	_, err := ask(ctx, m, members, &request{What: asksExpel, Leaves: member})
 	return err

@@ -2,16 +2,24 @@ package cluster
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -28,7 +36,7 @@ type moving struct {
 	// amid is called when keys have come, before they are taken, nil for nothing.
 	amid func()
 	// names are what it announces, nil for nothing.
-	names func() Names
+	names func() topology.Names
 	// serve responds to other servers, nil if it is asked for nothing.
 	serve func(ctx context.Context, request []byte) []byte
 
@@ -36,6 +44,11 @@ type moving struct {
 	seat  *Seat
 	node  *Node // of the seat
 	up    bool
+	later atomic.Int64 // how much its clock is ahead
+	last  struct {     // what it has begun to move
+		to *moving
+		of *slots.Set
+	}
 
 	mu      sync.Mutex
 	frames  []string            // taken; guarded by mu
@@ -83,12 +96,14 @@ func newMoving(t *testing.T, of *slots.Set, contacts ...string) *moving {
 
 func (m *moving) start() {
 	m.t.Helper()
-	hashes, err := Hashes(moveSecret)
+	hashes, err := topology.Hashes(moveSecret)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names,
-		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(LogLevel, string, ...any) {}}); err != nil {
+	environment := machineEnvironment
+	environment.Now = func() time.Duration { return raftnode.Now() + time.Duration(m.later.Load()) }
+	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names, Environment: &environment,
+		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(logs.Level, string, ...any) {}}); err != nil {
 		m.t.Fatal(err)
 	}
 	if m.store, err = persistence.Open(persistence.Options{Dir: m.dir, Databases: 1, Sync: persistence.SyncAlways, Secret: hashes, Replicator: m.seat.Replicator(),
@@ -102,7 +117,7 @@ func (m *moving) start() {
 	}
 	m.node = m.seat.Node()
 	m.up = true
-	m.until("it leads", func() bool { return m.node.Held() && m.node.Division().Name != "" })
+	m.until("it leads", func() bool { return m.seat.Held() && m.node.Division().Name != "" })
 }
 
 // stop ends the server: the leadership ends, and another one begins with start.
@@ -187,36 +202,55 @@ func (m *moving) sees() (frames string, removals int) {
 	return strings.Join(m.frames, " "), len(m.removed)
 }
 
-func (m *moving) id() string { return GroupPublicID(moveSecret, m.node.Name()) }
+func (m *moving) id() string { return topology.GroupPublicID(moveSecret, m.node.Name()) }
 
-func (m *moving) claim() Claim { return m.node.roster().Claim }
+func (m *moving) claim() topology.Claim { return m.node.roster().Claim }
 
 // begin begins to move slots to another group.
 func (m *moving) begin(to *moving, of *slots.Set) uint64 {
 	m.t.Helper()
-	attempt, err := m.node.BeginMove(m.t.Context(), to.id(), of)
+	attempt, err := m.seat.BeginMove(m.t.Context(), to.id(), of)
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	m.last.to, m.last.of = to, of
 	return attempt
+}
+
+// told is what a server replies to a request of another group.
+type told struct {
+	Error, State string
+	Again        bool
+}
+
+// asked has the server respond to a request of another group.
+func (m *moving) asked(request []byte) (a told) {
+	m.t.Helper()
+	if reply := m.node.respondToOthers(m.t.Context(), request); json.Unmarshal(reply, &a) != nil {
+		m.t.Fatalf("%q is replied to by %q", request, reply)
+	}
+	return a
+}
+
+// askedBy is asked what another group wants of slots.
+func (m *moving) askedBy(group, what string, attempt uint64, of string) told {
+	m.t.Helper()
+	return m.asked(fmt.Appendf(nil, `{"What":%q,"Group":%q,"Attempt":%d,"Slots":%q}`, what, group, attempt, of))
+}
+
+// frame is a request that has keys of an attempt.
+func frame(group string, attempt uint64, keys string) []byte {
+	return append(binary.AppendUvarint(topology.AppendText([]byte{'K'}, group), attempt), keys...)
 }
 
 // giveAlone makes the entry by which the slots of an attempt are given away, and tells nobody.
 func (m *moving) giveAlone(attempt uint64) {
 	m.t.Helper()
-	o, r := m.node.others, m.node.runner.Load()
-	l := o.leaves(attempt)
-	if _, err := o.insistMove(m.t.Context(), l.Group, &moveRequest{What: asksComplete, Attempt: attempt}); err != nil {
-		m.t.Fatal(err)
-	}
-	if _, err := r.reclaim(m.t.Context(), func(_ *Driver, now *Members) (Claim, error) { return now.gives(l.Move), nil },
-		func(now *Members) bool { return moveOf(now.Given, attempt) != nil }); err != nil {
-		m.t.Fatal(err)
-	}
-	if d := m.node.Division(); d.Slots.Both(l.Slots).Len() > 0 || moveOf(m.claim().Given, attempt) == nil {
+	m.until("all keys are there", func() bool { return m.last.to.askedBy(m.node.Name(), "complete", attempt, "").Error == "" })
+	m.giveWithout(attempt)
+	if d := m.node.Division(); d.Slots.Both(m.last.of).Len() > 0 || topology.MoveOf(m.claim().Given, attempt) == nil {
 		m.t.Errorf("when slots are given away the division has %s, and given are %v", d.Slots, m.claim().Given)
 	}
-	o.endMove(attempt)
 }
 
 // moved waits until a group has slots of another one, both are done with it, and all know.
@@ -224,7 +258,7 @@ func moved(from, to *moving, of *slots.Set) {
 	from.t.Helper()
 	from.until("the slots have moved", func() bool {
 		f, t, seen := from.claim(), to.claim(), from.node.Division()
-		return !f.moving() && !t.moving() && t.Slots.Both(of).Len() == of.Len() && f.Slots.Both(of).Len() == 0 &&
+		return !f.Moving() && !t.Moving() && t.Slots.Both(of).Len() == of.Len() && f.Slots.Both(of).Len() == 0 &&
 			seen.Others[0].Slots.Both(of).Len() == of.Len() && seen.Covered
 	})
 	if got := to.node.Division().Slots.Both(of); got.Len() != of.Len() {
@@ -235,7 +269,7 @@ func moved(from, to *moving, of *slots.Set) {
 // stayed waits until an attempt has left nothing.
 func stayed(from, to *moving, of *slots.Set) {
 	from.t.Helper()
-	from.until("the attempt is forgotten", func() bool { return !from.claim().moving() && !to.claim().moving() })
+	from.until("the attempt is forgotten", func() bool { return !from.claim().Moving() && !to.claim().Moving() })
 	if from.claim().Slots.Both(of).Len() != of.Len() || to.claim().Slots.Len() != 0 {
 		from.t.Errorf("the groups have %s and %s", from.claim().Slots, to.claim().Slots)
 	}

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
-	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // A server that runs becomes a member of another group, or a group by itself again. The other group takes it in
@@ -47,7 +49,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 		if g == nil {
 			return errNoMaster
 		}
-		n.note(func(self *identity) { self.Bound = g.Name })
+		n.note(func(self *topology.Identity) { self.Bound = g.Name })
 		next, err := n.enroll(ctx, g)
 		if err != nil {
 			return err
@@ -59,7 +61,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
 				return errHasSlots
 			}
-			next.Others = n.others.without(g.Name).encode()
+			next.Others = n.cluster.Without(g.Name).Encode()
 			return nil
 		})
 		if err == nil {
@@ -110,11 +112,11 @@ func (s *Seat) resetAlone(ctx context.Context) error {
 		if !n.gone.Load() && !n.runner.Load().View().Leads {
 			return errSettles
 		}
-		next := &identity{Name: drawName(), Member: singleID, Starts: n.self.Starts, Address: n.self.Address}
-		next.Group = groupID(n.config.Secret, next.Name)
+		next := &topology.Identity{Name: drawName(), Member: singleID, Starts: n.self.Starts, Address: n.self.Address}
+		next.Group = topology.GroupID(n.config.Secret, next.Name)
 		var farewell []byte
 		err := s.move(n, next, func() error {
-			farewell = n.others.farewell()
+			farewell = n.cluster.Farewell()
 			return nil
 		})
 		if err != nil {
@@ -134,15 +136,15 @@ func (s *Seat) change(ctx context.Context, do func(ctx context.Context, n *Node)
 		return errMoves
 	}
 	defer s.moving.Unlock()
-	if err := s.changes.take(ctx); err != nil {
+	if err := s.changes.Take(ctx); err != nil {
 		return saidToClients{err}
 	}
-	defer s.changes.leave()
+	defer s.changes.Leave()
 	n := s.Node()
 	switch {
 	case s.ctx.Err() != nil, n.runner.Load() == nil:
-		return saidToClients{ErrStopped}
-	case !n.config.Single || n.others == nil:
+		return saidToClients{raftnode.ErrStopped}
+	case !n.config.Single || n.cluster == nil:
 		return errNotSingle
 	}
 	if err := do(ctx, n); err != nil {
@@ -168,9 +170,9 @@ func (n *Node) mayMove() error {
 }
 
 // ledBy returns the other group whose leader is known to be at an address.
-func (n *Node) ledBy(address string) *Group {
-	for _, g := range n.others.division.Load().Others {
-		if address != "" && g.leaderAddress() == address {
+func (n *Node) ledBy(address string) *topology.Group {
+	for _, g := range n.cluster.Division().Others {
+		if address != "" && g.LeaderAddress() == address {
 			return g.Group
 		}
 	}
@@ -178,12 +180,12 @@ func (n *Node) ledBy(address string) *Group {
 }
 
 // enroll has another group take this server in, and returns which member of it the server is to be.
-func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
+func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identity, error) {
 	next := n.memberOf(g.Name)
 	m := n.visitor(next)
 	defer m.Close()
 	for delay := firstPause; ; delay = min(2*delay, lastPause) {
-		a, err := ask(ctx, m, n.others.leadersOf(g.Name), &request{What: asksJoin, Address: next.Address, Level: n.newest})
+		a, err := ask(ctx, m, n.cluster.LeadersOf(g.Name), &request{What: asksJoin, Address: next.Address, Level: n.newest})
 		if err == nil && (a.Member == 0 || len(a.Members) == 0) {
 			err = refusedRequest{"the group takes the server in without an id"}
 		}
@@ -195,7 +197,7 @@ func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
 		case errors.As(err, &refused), ctx.Err() != nil, fatalToServer(err):
 			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
 		}
-		n.config.Logf(LogInfo, "waits until %s takes this server in: %v", groupLabel(n.config.Secret, g.Name, g), err)
+		n.config.Logf(logs.Info, "waits until %s takes this server in: %v", topology.GroupLabel(n.config.Secret, g.Name, g), err)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
@@ -205,8 +207,8 @@ func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
 }
 
 // memberOf is this server as a member of another group, which has no number there yet.
-func (n *Node) memberOf(group string) *identity {
-	return &identity{Name: group, Group: groupID(n.config.Secret, group), Starts: n.self.Starts, Address: n.self.Address}
+func (n *Node) memberOf(group string) *topology.Identity {
+	return &topology.Identity{Name: group, Group: topology.GroupID(n.config.Secret, group), Starts: n.self.Starts, Address: n.self.Address}
 }
 
 // settle waits until this server has what its group had when it joined, hears the leader, and other groups have
@@ -224,10 +226,10 @@ func (n *Node) settle(ctx context.Context) {
 			return
 		}
 	}
-	n.others.look()
+	n.cluster.Look()
 	var told sync.WaitGroup
-	for _, address := range n.others.targets(true) {
-		told.Go(func() { _ = n.others.exchange(ctx, address) }) // which is done every second, and logged
+	for _, address := range n.cluster.Targets(true) {
+		told.Go(func() { _ = n.cluster.Exchange(ctx, address) }) // which is done every second, and logged
 	}
 	told.Wait()
 }
@@ -239,7 +241,7 @@ func (n *Node) resign(ctx context.Context) error {
 		return nil
 	}
 	if m.Voter(n.self.Member) && len(m.Conf.GetVoters()) == 1 {
-		return ErrLastVoter
+		return raftnode.ErrLastVoter
 	}
 	n.leaving.Store(true) // attend asks for it
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -258,7 +260,7 @@ func (n *Node) resign(ctx context.Context) error {
 // move makes this server, whose group has let it go or is to be dissolved, the member that next says, on a
 // store without keys. ready is called when the node has ended its part. With its error, and with keys in a
 // group of one, the server stays what it is.
-func (s *Seat) move(n *Node, next *identity, ready func() error) error {
+func (s *Seat) move(n *Node, next *topology.Identity, ready func() error) error {
 	if err := n.retire(); err != nil {
 		return s.lost(err)
 	}
@@ -275,8 +277,8 @@ func (s *Seat) move(n *Node, next *identity, ready func() error) error {
 		}
 		config.Cluster, config.Members, config.Join = &cluster, nil, nil
 		config.ID, config.Replaces, config.Name, config.Alone = 0, 0, "", false
-		config.Logf(LogNotice, "this server was %s, and is %s in another group from now on",
-			MemberPublicID(config.Secret, n.self.Name, n.self.Member), MemberPublicID(config.Secret, next.Name, next.Member))
+		config.Logf(logs.Notice, "this server was %s, and is %s in another group from now on",
+			topology.MemberPublicID(config.Secret, n.self.Name, n.self.Member), topology.MemberPublicID(config.Secret, next.Name, next.Member))
 	case !errors.Is(why, errHasKeys) && !errors.Is(why, errHasSlots):
 		return s.lost(why)
 	}
@@ -292,8 +294,8 @@ func (s *Seat) move(n *Node, next *identity, ready func() error) error {
 }
 
 // renew makes the store that of another member. With drop it may have keys.
-func (s *Seat) renew(next *identity, drop bool) error {
-	err := s.store.Renew(next.encode(), drop)
+func (s *Seat) renew(next *topology.Identity, drop bool) error {
+	err := s.store.Renew(next.Encode(), drop)
 	if errors.Is(err, member.ErrNotEmpty) {
 		return errHasKeys
 	}
@@ -313,81 +315,21 @@ func (s *Seat) lost(err error) error {
 	return err
 }
 
-// without returns the table without a group, and with what is to be known of the own one: that nobody is a member of it
-// any more, or if it has let this server go and lives on, what it is without it.
-func (o *others) without(name string) table {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	t := maps.Clone(o.table)
-	delete(t, name)
-	switch {
-	case !t.hasRoom():
-	case !o.n.gone.Load():
-		t[o.name] = o.dissolvedLocked()
-	case o.own != nil:
-		g := *o.own
-		g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m GroupMember) bool { return m.ID == o.n.self.Member })
-		t[o.name] = &g
-	}
-	return t
-}
-
-// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: that it
-// lies is noted in the claims of the others.
-func (t table) hasRoom() bool {
-	if len(t) < maxGroups-1 {
-		return true
-	}
-	lie := t.lying()
-	for name, g := range t {
-		if len(t) < maxGroups-1 {
-			break
-		}
-		if len(g.Members) == 0 || lie[name] > 0 {
-			delete(t, name)
-		}
-	}
-	return len(t) < maxGroups-1
-}
-
-// dissolvedLocked is what is told of a group that nobody is a member of any more: news behind all that
-// was told before.
-func (o *others) dissolvedLocked() *Group {
-	g := &Group{Name: o.name, Claim: Claim{Slots: new(slots.Set)}}
-	_, g.Index = o.n.log.Bounds()
-	if o.own != nil {
-		g.Index, g.Term, g.Claim.Since = max(g.Index, o.own.Index), o.own.Term, o.own.Claim.Since
-		g.Claim.Buried, g.Claim.Risen = o.own.Claim.Buried, o.own.Claim.Risen
-	}
-	g.Index++
-	return g
-}
-
-// farewell is a letter that tells that nobody is a member of the own group any more, nil if it lives on.
-func (o *others) farewell() []byte {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.n.gone.Load() {
-		return nil
-	}
-	return appendLetter(nil, "", false, table{o.name: o.dissolvedLocked()})
-}
-
 // takeLeave sends a letter to the servers of other groups. It waits for those that are there.
 func (n *Node) takeLeave(letter []byte) {
 	if letter == nil {
 		return
 	}
-	m := mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
+	m := mesh.New(mesh.Config{Cluster: topology.ClusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
 	defer m.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), topology.ExchangeTimeout)
 	defer cancel()
 	var sent sync.WaitGroup
-	for _, address := range n.others.targets(true) {
-		if bus, err := busOf(address); err == nil {
+	for _, address := range n.cluster.Targets(true) {
+		if bus, err := topology.BusOf(address); err == nil {
 			sent.Go(func() {
 				if _, err := m.Ask(ctx, bus, 0, letter); err != nil {
-					n.config.Logf(LogInfo, "%s is not told that this server has left its group: %v", address, err)
+					n.config.Logf(logs.Info, "%s is not told that this server has left its group: %v", address, err)
 				}
 			})
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -18,7 +19,7 @@ func (m *moving) still(d time.Duration) (index uint64, own *slots.Set) {
 	m.t.Helper()
 	m.until("no slots are on their way", func() bool {
 		var err error
-		index, own, err = m.node.HoldStill(d)
+		index, own, err = m.seat.HoldStill(d)
 		return err == nil
 	})
 	return index, own
@@ -38,25 +39,23 @@ func TestHeldSlotsDoNotMove(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			if _, err := a.node.BeginMove(ctx, b.id(), of); err == nil {
+			if _, err := a.seat.BeginMove(ctx, b.id(), of); err == nil {
 				t.Fatal("a move begins")
 			}
-			if index, _ := m.still(time.Hour); index != before || a.claim().moving() || b.claim().moving() {
+			if index, _ := m.still(time.Hour); index != before || a.claim().Moving() || b.claim().Moving() {
 				t.Errorf("something has changed: %d and %d, %v, %v", before, index, a.claim(), b.claim())
 			}
-			m.node.others.moves.mu.Lock()
-			m.node.others.moves.still = m.node.monotonic() + 50*time.Millisecond // a move that waits already would wait for an hour
-			m.node.others.moves.mu.Unlock()
+			m.later.Add(int64(time.Hour - 50*time.Millisecond)) // the next one waits for a moment
 			attempt := a.begin(b, of)
 			for _, g := range []*moving{a, b} {
-				if _, _, err := g.node.HoldStill(0); !errors.Is(err, errSlotsMove) {
+				if _, _, err := g.seat.HoldStill(0); !says(err, "on their way") {
 					t.Errorf("while slots move: %v", err)
 				}
 			}
-			if _, err := a.node.GiveSlots(t.Context(), attempt); err != nil {
+			if _, err := a.seat.GiveSlots(t.Context(), attempt); err != nil {
 				t.Fatal(err)
 			}
-			a.node.EndMove(attempt)
+			a.seat.EndMove(attempt)
 			moved(a, b, of)
 			if index, own := m.still(0); index <= before || own.Len() != map[string]int{"giver": slots.Count - 5, "taker": 5}[held] {
 				t.Errorf("after the move: entry %d, %s; before it was %d", index, own, before)
@@ -71,15 +70,15 @@ func TestServersAskEachOther(t *testing.T) {
 	b.stop()
 	b.serve = func(_ context.Context, request []byte) []byte { return append([]byte("you said "), request...) }
 	b.start()
-	got, err := a.node.AskServer(t.Context(), b.address(), []byte("hello"))
+	got, err := a.seat.AskServer(t.Context(), b.address(), []byte("hello"))
 	if err != nil || string(got) != "you said hello" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := b.node.AskServer(t.Context(), a.address(), []byte("hello")); !errors.Is(err, errSilent) {
+	if _, err := b.seat.AskServer(t.Context(), a.address(), []byte("hello")); !errors.Is(err, topology.ErrSilent) {
 		t.Errorf("a server that is to be asked nothing: %v", err)
 	}
 	b.stop()
-	if _, err := a.node.AskServer(t.Context(), b.address(), nil); err == nil {
+	if _, err := a.seat.AskServer(t.Context(), b.address(), nil); err == nil {
 		t.Error("a server that is gone replies")
 	}
 }

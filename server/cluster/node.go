@@ -11,10 +11,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/cluster/migrate"
+
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/internal/handlers"
 	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
@@ -32,7 +37,7 @@ type NodeConfig struct {
 	ID uint64
 	// Members are the founders of the group, none for a server that joins or whose directory knows
 	// the group.
-	Members []Member
+	Members []topology.Member
 	// Join are addresses of members that a server with a new directory asks to take it in.
 	Join []string
 	// Replaces is the voter in whose place a server that joins is to vote, 0 for none.
@@ -52,7 +57,7 @@ type NodeConfig struct {
 	AnnouncePort, AnnounceBus int
 	Port, Bus                 int
 	// Names returns what this server announces besides, as it is from now on; nil for nothing.
-	Names func() Names
+	Names func() topology.Names
 	// Election is the timeout of an election: a group is without a leader for about that
 	// long when the leader is lost.
 	Election time.Duration
@@ -64,7 +69,7 @@ type NodeConfig struct {
 	TLS func() (accept, dial *tls.Config)
 	// Environment is the network and the clock, nil for those of the machine.
 	Environment *Environment
-	Logf        func(level LogLevel, format string, args ...any)
+	Logf        logs.Func
 }
 
 // ClusterConfig is what a server is told of the cluster that its group is a part of.
@@ -78,7 +83,7 @@ type ClusterConfig struct {
 }
 
 // founder returns a founder, nil if there is none with the id.
-func (c *NodeConfig) founder(id uint64) *Member {
+func (c *NodeConfig) founder(id uint64) *topology.Member {
 	for i := range c.Members {
 		if c.Members[i].ID == id {
 			return &c.Members[i]
@@ -90,37 +95,39 @@ func (c *NodeConfig) founder(id uint64) *Member {
 // Node is a machine of a group, as its server sees it: the member and its connections.
 type Node struct {
 	config    NodeConfig
-	proposals *Proposals
+	proposals *raftnode.Proposals
 	server    handlers.Handlers // set by Start
 	withdraw  func()            // nil, or that of the seat, which ends with ctx
 	process   uint64            // drawn by lot
 	newest    uint64            // level that this server knows; see persistence.NewestLevel
 	mesh      *mesh.Mesh
-	runner    atomic.Pointer[Runner]
-	gone      atomic.Bool // this server has left the group
-	leaving   atomic.Bool // it is about to
-	others    *others     // nil for a group whose clients see no cluster
+	runner    atomic.Pointer[raftnode.Runner]
+	gone      atomic.Bool       // this server has left the group
+	leaving   atomic.Bool       // it is about to
+	cluster   *topology.Cluster // nil for a group whose clients see no cluster, as are beside and slots
+	beside    *mesh.Mesh        // with other groups
+	slots     *migrate.Slots
 	failed    chan error
-	refusals  refusals
+	said      logs.Sometimes
 
 	ctx   context.Context // ends with Close
 	end   context.CancelFunc
 	tasks sync.WaitGroup
 
 	mu       sync.Mutex
-	listener net.Listener // guarded by mu once Start is called
-	self     *identity    // nil before it is known; guarded by mu
+	listener net.Listener       // guarded by mu once Start is called
+	self     *topology.Identity // nil before it is known; guarded by mu
 	log      *grouplog.Log
-	members  *Members // as they were told last; guarded by mu
+	members  *raftnode.Members // as they were told last; guarded by mu
 
 	noting sync.Mutex
-	noted  identity // as the directory has it; guarded by noting
+	noted  topology.Identity // as the directory has it; guarded by noting
 }
 
 // listen makes a node, which takes part from Start on. A founder holds the port of the group from
 // now on, so that two nodes with one address are noticed before anything else happens; others
 // learn from their directory where they are.
-func listen(c NodeConfig, proposals *Proposals, failed chan error) (*Node, error) {
+func listen(c NodeConfig, proposals *raftnode.Proposals, failed chan error) (*Node, error) {
 	n := &Node{config: c, proposals: proposals, failed: failed}
 	n.ctx, n.end = context.WithCancel(context.Background())
 	if len(c.Members) == 0 || c.ID == 0 {
@@ -129,7 +136,7 @@ func listen(c NodeConfig, proposals *Proposals, failed chan error) (*Node, error
 	if c.founder(c.ID) == nil {
 		return nil, fmt.Errorf("cluster: member %d is not among the members", c.ID)
 	}
-	address, err := n.ownAddress(&identity{Member: c.ID})
+	address, err := n.ownAddress(&topology.Identity{Member: c.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -150,15 +157,15 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ctx.Err() != nil { // Close has not seen a runner, and perhaps no listener
-		return errors.Join(ErrStopped, n.listener.Close())
+		return errors.Join(raftnode.ErrStopped, n.listener.Close())
 	}
 	n.self, n.noted, n.log = self, *self, store.Log()
 	n.gone.Store(self.Left)
 	if err := n.connect(self, lazy); err != nil {
 		return err
 	}
-	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
-		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: server.Lead, Follow: server.Follow, Acknowledged: server.Acknowledged, Settle: server.Settle}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed, Led: n.reportLead,
+	r, err := raftnode.Run(store, lazy, raftnode.RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
+		Mesh: n.mesh, SendState: n.sendState, Role: raftnode.Role{Lead: server.Lead, Follow: server.Follow, Acknowledged: server.Acknowledged, Settle: server.Settle}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed, Led: n.reportLead,
 		Odd: n.config.Cluster != nil, Now: n.environment().Now, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()
@@ -168,14 +175,14 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 	n.runner.Store(r)
 	n.meetLocked(r.Members())
 	if self.Left {
-		n.config.Logf(LogWarn, "member %d has left the group: this directory cannot come back, a new one can join", self.Member)
+		n.config.Logf(logs.Warn, "member %d has left the group: this directory cannot come back, a new one can join", self.Member)
 	}
 	n.tasks.Go(n.serve)
 	n.tasks.Go(func() { n.watch(r) })
 	n.tasks.Go(n.attend)
-	if n.others != nil {
-		n.tasks.Go(n.others.run)
-		n.tasks.Go(n.others.goOn)
+	if n.cluster != nil {
+		n.tasks.Go(func() { n.cluster.Run(n.slots) })
+		n.tasks.Go(n.slots.Run)
 		if n.withdraw != nil {
 			n.tasks.Go(n.withdraw)
 		}
@@ -185,14 +192,14 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 
 // connect makes the meshes of this server. Loops serve messages only of those that are lazy, whose work is
 // short: others wait for the device.
-func (n *Node) connect(self *identity, lazy bool) (err error) {
-	logf := func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }
+func (n *Node) connect(self *topology.Identity, lazy bool) (err error) {
+	logf := func(format string, args ...any) { n.config.Logf(logs.Info, format, args...) }
 	var beside *mesh.Mesh
 	if n.config.Cluster != nil {
-		if n.others, err = newOthers(n, self, logf); err != nil {
+		if err = n.findCluster(self, logf); err != nil {
 			return err
 		}
-		beside = n.others.mesh
+		beside = n.beside
 	}
 	var loops *transport.Loops
 	if lazy {
@@ -206,13 +213,13 @@ func (n *Node) connect(self *identity, lazy bool) (err error) {
 
 func (n *Node) disconnect() {
 	n.mesh.Close()
-	if n.others != nil {
-		n.others.mesh.Close()
+	if n.cluster != nil {
+		n.beside.Close()
 	}
 }
 
 // founders are the first members of the group, if its log is empty.
-func (n *Node) founders(self *identity) (ids []uint64) {
+func (n *Node) founders(self *topology.Identity) (ids []uint64) {
 	for _, m := range n.config.Members {
 		ids = append(ids, m.ID)
 	}
@@ -233,9 +240,9 @@ func (n *Node) serve() {
 }
 
 // watch tells when the member ends by itself.
-func (n *Node) watch(r *Runner) {
+func (n *Node) watch(r *raftnode.Runner) {
 	<-r.Ended()
-	if err := r.Err(); !errors.Is(err, ErrStopped) {
+	if err := r.Err(); !errors.Is(err, raftnode.ErrStopped) {
 		n.fail(err)
 	}
 }
@@ -252,32 +259,34 @@ func (n *Node) fail(err error) {
 }
 
 // receive hands over a message. One that comes before the start is lost.
-func (n *Node) receive(m *Message, more bool) {
+func (n *Node) receive(m *raftnode.Message, more bool) {
 	if r := n.runner.Load(); r != nil {
 		r.Receive(m, more)
 	}
 }
 
-func (n *Node) sendState(ctx context.Context, m *Message, state io.Reader) error {
-	return n.mesh.SendState(ctx, m, state, stateRate)
+func (n *Node) sendState(ctx context.Context, m *raftnode.Message, state io.Reader) error {
+	return n.mesh.SendState(ctx, m, state, raftnode.StateRate)
 }
 
 // receiveState takes a state in. One that comes before the start is sent again.
-func (n *Node) receiveState(m *Message, state io.Reader) error {
+func (n *Node) receiveState(m *raftnode.Message, state io.Reader) error {
 	if r := n.runner.Load(); r != nil {
 		return r.ReceiveState(m, state)
 	}
-	return ErrStopped
+	return raftnode.ErrStopped
 }
 
 // Held reports whether this member leads, and no other one can.
-func (n *Node) Held() bool {
+func (s *Seat) Held() bool {
+	n := s.Node()
 	r := n.runner.Load()
 	return r != nil && r.Held()
 }
 
 // WaitHeld waits until Held. It returns an error when this member does not lead.
-func (n *Node) WaitHeld() error {
+func (s *Seat) WaitHeld() error {
+	n := s.Node()
 	if r := n.runner.Load(); r != nil {
 		return r.WaitHeld()
 	}
@@ -287,17 +296,18 @@ func (n *Node) WaitHeld() error {
 // Fresh reports whether the leader was heard within two election timeouts, or for a
 // patient client within the limit of the configuration. A learner that may have nothing yet is not
 // read.
-func (n *Node) Fresh(patient bool) bool {
+func (s *Seat) Fresh(patient bool) bool {
+	n := s.Node()
 	limit := 2 * n.config.Election
 	if patient {
 		limit = max(limit, n.config.MaxStale)
 	}
 	r := n.runner.Load()
-	return r != nil && r.Heard() < limit && r.reads.Load()
+	return r != nil && r.Heard() < limit && r.Reads()
 }
 
 // View returns what this member knows of the group, nil before the start.
-func (n *Node) View() *View {
+func (n *Node) View() *raftnode.View {
 	if r := n.runner.Load(); r != nil {
 		return r.View()
 	}
@@ -314,32 +324,35 @@ func (n *Node) Heard() time.Duration {
 
 // Publish gives a message of a channel to the other members, to each once at most, and with wide
 // to those of the other groups.
-func (n *Node) Publish(kind byte, channel, message []byte, wide bool) {
+func (s *Seat) Publish(kind byte, channel, message []byte, wide bool) {
+	n := s.Node()
 	if n.runner.Load() == nil {
 		return
 	}
 	n.mesh.Publish(kind, channel, message)
-	if wide && n.others != nil {
-		n.others.mesh.Publish(kind, channel, message)
+	if wide && n.cluster != nil {
+		n.beside.Publish(kind, channel, message)
 	}
 }
 
 // Published counts the messages given to other members, those that were lost, and those
 // that came.
-func (n *Node) Published() (sent, dropped, received uint64) {
+func (s *Seat) Published() (sent, dropped, received uint64) {
+	n := s.Node()
 	if n.runner.Load() == nil {
 		return 0, 0, 0
 	}
 	p := n.mesh.Published()
-	if n.others != nil {
-		o := n.others.mesh.Published()
+	if n.cluster != nil {
+		o := n.beside.Published()
 		p.Sent, p.Dropped, p.Received = p.Sent+o.Sent, p.Dropped+o.Dropped, p.Received+o.Received
 	}
 	return p.Sent, p.Dropped, p.Received
 }
 
 // HandOver has another member lead, if this one does.
-func (n *Node) HandOver() {
+func (s *Seat) HandOver() {
+	n := s.Node()
 	if r := n.runner.Load(); r != nil {
 		r.HandOver()
 	}
@@ -347,20 +360,21 @@ func (n *Node) HandOver() {
 
 // TakeOver asks the leader to hand over to this member, and waits for nothing. A leader that
 // this member lacks too much of does not.
-func (n *Node) TakeOver() {
+func (s *Seat) TakeOver() {
+	n := s.Node()
 	if r := n.runner.Load(); r != nil {
 		r.TakeOver()
 	}
 }
 
 // Close ends the part of this member in order. The store is closed next.
-func (n *Node) Close() error { return n.part((*Runner).Close) }
+func (n *Node) Close() error { return n.part((*raftnode.Runner).Close) }
 
 // retire is Close for a server that goes on, with its store, as another node.
-func (n *Node) retire() error { return n.part((*Runner).Retire) }
+func (n *Node) retire() error { return n.part((*raftnode.Runner).Retire) }
 
 // part ends the part of this member, and its connections.
-func (n *Node) part(end func(*Runner) error) error {
+func (n *Node) part(end func(*raftnode.Runner) error) error {
 	n.end()
 	n.mu.Lock() // a Start that is under way sees the end
 	r, l := n.runner.Load(), n.listener
@@ -375,4 +389,45 @@ func (n *Node) part(end func(*Runner) error) error {
 	}
 	n.tasks.Wait()
 	return err
+}
+
+// Division returns how the slots are divided, nil for a group whose clients see no cluster.
+func (n *Node) Division() *topology.Division {
+	if n.runner.Load() == nil || n.cluster == nil {
+		return nil
+	}
+	return n.cluster.Division()
+}
+
+// Name returns the name of the group, once this server has begun to take part.
+func (n *Node) Name() string { return n.self.Name }
+
+// Shard returns the slots of the group, nil for all, and whether all slots can be used.
+func (s *Seat) Shard() (own *slots.Set, covered bool) {
+	n := s.Node()
+	switch d := n.Division(); {
+	case n.config.Cluster == nil:
+		return nil, true
+	case d == nil:
+		return new(slots.Set), false
+	case d.Whole:
+		return nil, true
+	default:
+		return d.Slots, d.Covered
+	}
+}
+
+// refusedByOthers implements mesh.Config.Refused for connections with other groups.
+func (n *Node) refusedByOthers(incoming bool, where string, why error) {
+	if !errors.Is(why, io.EOF) && n.said.Due(where+why.Error(), n.monotonic()) {
+		n.config.Logf(logs.Notice, "no connection with %s, of another group: %v (incoming: %v)", where, why, incoming)
+	}
+}
+
+// Announced returns the names of the servers of the cluster, nil outside one.
+func (n *Node) Announced() *topology.Announced {
+	if n.runner.Load() == nil || n.cluster == nil {
+		return nil
+	}
+	return n.cluster.Announced()
 }

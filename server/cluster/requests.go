@@ -8,7 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // Members ask the leader for what concerns themselves by requests of the mesh. Any member
@@ -67,7 +71,7 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 		return &reply{Error: "the member is starting", Again: true}
 	}
 	if n.gone.Load() {
-		return &reply{Error: ErrGone.Error()}
+		return &reply{Error: raftnode.ErrGone.Error()}
 	}
 	if q.Member != 0 && slices.Contains(n.roster().Left, q.Member) {
 		return &reply{Error: fmt.Sprintf("member %d has left the group", q.Member), Gone: true}
@@ -96,7 +100,7 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 	case asksExpel:
 		switch {
 		case slices.Contains(n.roster().Left, q.Leaves):
-		case q.Unheard && v.heard(q.Leaves):
+		case q.Unheard && v.Heard(q.Leaves):
 			err = fmt.Errorf("cluster: member %d has come up", q.Leaves)
 		default:
 			err = r.Leave(ctx, q.Leaves, false)
@@ -105,28 +109,17 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 		err = fmt.Errorf("cluster: %q cannot be asked for", q.What)
 	}
 	if err != nil {
-		a = &reply{Error: err.Error(), Again: transient(err), Doubt: errors.Is(err, ErrStillThere)}
+		a = &reply{Error: err.Error(), Again: raftnode.Transient(err), Doubt: errors.Is(err, raftnode.ErrStillThere)}
 	}
 	return a
 }
 
 // refer names the leader, as far as it is known.
-func (n *Node) refer(v *View) *reply {
+func (n *Node) refer(v *raftnode.View) *reply {
 	if address := n.address(v.Leader); v.Leader != 0 && address != "" {
 		return &reply{Error: fmt.Sprintf("member %d at %s leads", v.Leader, address), Again: true, Leader: address}
 	}
 	return &reply{Error: "the group has no leader now", Again: true}
-}
-
-// transient reports whether the same request may be taken later.
-func transient(err error) bool {
-	for _, e := range []error{ErrNotLeading, ErrChanging, ErrBehind, ErrHandsOver, ErrStopped, ErrOutcome, ErrUnreachable, ErrStillThere, ErrEven,
-		context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
 
 // refusedRequest is an error that asking again does not mend.
@@ -154,7 +147,7 @@ func ask(ctx context.Context, m asker, addresses []string, q *request) (a *reply
 	asked := map[string]bool{}
 	for todo := slices.Clone(addresses); len(todo) > 0; todo = todo[1:] {
 		address := todo[0]
-		bus, e := busOf(address)
+		bus, e := topology.BusOf(address)
 		if e != nil || asked[address] {
 			err = errors.Join(err, e)
 			continue
@@ -214,18 +207,18 @@ func (n *Node) insist(ctx context.Context, m asker, addresses []string, q *reque
 		case err == nil:
 			return a, nil
 		case ctx.Err() != nil:
-			return nil, ErrStopped
+			return nil, raftnode.ErrStopped
 		case errors.As(err, &refused), fatalToServer(err), !since.IsZero() && time.Since(since) > patience:
 			return nil, fmt.Errorf("cluster: the group refuses to let the server %s: %w", q.What, err)
 		}
 		if text := err.Error(); text != last {
 			last = text
-			n.config.Logf(LogNotice, "waits until it may %s: %v", q.What, err)
+			n.config.Logf(logs.Notice, "waits until it may %s: %v", q.What, err)
 		}
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
-			return nil, ErrStopped
+			return nil, raftnode.ErrStopped
 		}
 	}
 }

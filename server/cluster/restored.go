@@ -2,15 +2,18 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -23,12 +26,11 @@ var (
 		"start once with --recover alone, after all servers of its group were stopped; or with a new directory and cluster-join")
 	errRestoredSeat = errors.New("cluster: the directory was made of a part of a cluster snapshot, from which a new group begins: " +
 		"give cluster-enabled yes or cluster-view cluster, and neither cluster-group, cluster-members, cluster-member-id nor cluster-join")
-	errRestoredSlots = errors.New("cluster: the group was restored from a part of a cluster snapshot, and begins with the slots of that")
 )
 
 // restores decides how a server begins whose directory was made of a snapshot: fresh says that it founds a new group from it,
 // spent that it has done so already.
-func (n *Node) restores(self *identity, origin *snapshot.Origin) (fresh, spent bool, err error) {
+func (n *Node) restores(self *topology.Identity, origin *snapshot.Origin) (fresh, spent bool, err error) {
 	part := origin.Part()
 	switch c := &n.config; {
 	case origin == nil || self == nil || c.Alone:
@@ -51,7 +53,7 @@ const livesPatience = 2 * time.Second
 
 // lives returns an error if the group that a snapshot is of has a leader: other groups would take the server that goes on as that
 // group for its successor, and what clients write at the living one would be lost to them.
-func (n *Node) lives(ctx context.Context, self *identity, was string, log *grouplog.Log) error {
+func (n *Node) lives(ctx context.Context, self *topology.Identity, was string, log *grouplog.Log) error {
 	addresses, err := n.former(self, log)
 	if err != nil {
 		return err
@@ -83,14 +85,14 @@ func (n *Node) lives(ctx context.Context, self *identity, was string, log *group
 }
 
 // found makes this server a new group, of a part of a cluster snapshot.
-func (n *Node) found(self *identity, store *member.Member, origin *snapshot.Origin) error {
-	id, err := standAlone(store, self.Address, func(Claim) Claim { return Claim{} })
+func (n *Node) found(self *topology.Identity, store *member.Member, origin *snapshot.Origin) error {
+	id, err := raftnode.StandAlone(store, self.Address, func(topology.Claim) topology.Claim { return topology.Claim{} })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	name := drawName()
-	*self = identity{Group: groupID(n.config.Secret, name), Name: name, Member: id, Address: self.Address, Known: map[uint64]string{}, Restored: origin}
-	n.config.Logf(LogWarn, "this server is a new group, restored from %s", origin)
+	*self = topology.Identity{Group: topology.GroupID(n.config.Secret, name), Name: name, Member: id, Address: self.Address, Known: map[uint64]string{}, Restored: origin}
+	n.config.Logf(logs.Warn, "this server is a new group, restored from %s", origin)
 	return nil
 }
 
@@ -102,73 +104,4 @@ func (n *Node) restored() *snapshot.Origin {
 		return nil
 	}
 	return n.self.Restored
-}
-
-// part returns which part of a cluster snapshot the group is restored from, as long as it has not claimed the slots of that:
-// nil for other groups.
-func (o *others) part() (origin *snapshot.Origin, of *slots.Set) {
-	origin = o.n.restored()
-	if p := origin.Part(); p != nil && !o.n.roster().Claimed() {
-		if of, err := slots.Parse(p.Slots); err == nil {
-			return origin, of
-		}
-	}
-	return nil, nil
-}
-
-// unrelated is why a restored group exchanges nothing with a server of cluster-peers.
-type unrelated struct{ text string }
-
-func (e unrelated) Error() string { return e.text }
-
-// related returns an error unless the server at an address is of a group that was restored from another part of the same cluster
-// snapshot. A group that is no restored one, or has its slots, may exchange tables with all servers.
-func (o *others) related(ctx context.Context, address string) error {
-	own, _ := o.part()
-	if own == nil {
-		return nil
-	}
-	reply, err := o.askServer(ctx, address, 0, []byte{originRequest})
-	if err != nil && !errors.Is(err, errSilent) {
-		return err
-	}
-	theirs := new(snapshot.Origin)
-	if err == nil {
-		err = json.Unmarshal(reply, theirs)
-	}
-	p := theirs.Part()
-	switch {
-	case errors.Is(err, errSilent), err == nil && p == nil:
-		return unrelated{fmt.Sprintf("%s of cluster-peers is not restored from a part of the cluster snapshot %s, as this group is: nothing is exchanged with it", address, own.Whole.Name)}
-	case err != nil:
-		return err
-	case theirs.Whole.ID != own.Whole.ID:
-		return unrelated{fmt.Sprintf("%s of cluster-peers is restored from another cluster snapshot: %s (%s), and this group from %s (%s)",
-			address, theirs.Whole.Name, theirs.Whole.ID, own.Whole.Name, own.Whole.ID)}
-	case theirs.Group == own.Group:
-		return unrelated{fmt.Sprintf("%s of cluster-peers is restored from the same part of the cluster snapshot %s as this group, slots %s: stop one of the two",
-			address, own.Whole.Name, p.Slots)}
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.parts == nil {
-		o.parts = map[string]bool{}
-	}
-	o.parts[theirs.Group] = true
-	return nil
-}
-
-// missing logs which parts of a cluster snapshot no server of cluster-peers is restored from.
-func (o *others) missing(own *snapshot.Origin) {
-	of := new(slots.Set)
-	o.mu.Lock()
-	for _, p := range own.Whole.Parts {
-		if theirs, err := slots.Parse(p.Slots); err == nil && p.Group != own.Group && !o.parts[p.Group] {
-			of = of.Union(theirs)
-		}
-	}
-	o.mu.Unlock()
-	if of.Len() > 0 {
-		o.n.config.Logf(LogWarn, "no server of cluster-peers is restored from the parts of the cluster snapshot %s with the slots %s: these are of no group until CLUSTER MEET leads to one", own.Whole.Name, of)
-	}
 }

@@ -2,40 +2,20 @@ package cluster
 
 import (
 	"errors"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 func restoredFrom(group, id string) *snapshot.Origin {
 	return &snapshot.Origin{Group: group, Whole: &snapshot.Whole{Name: "monday", ID: id, Parts: []snapshot.Part{{Group: "a", Slots: "0-5"}, {Group: "b", Slots: "6-16383"}}}}
 }
 
-// A directory knows of which part its group was made, and one of no part is as before.
-func TestIdentityKnowsItsPart(t *testing.T) {
-	for _, origin := range []*snapshot.Origin{nil, restoredFrom("b", "x")} {
-		i := &identity{Name: "n", Member: 3, Known: map[uint64]string{}, Address: "127.0.0.1:7001", Others: []byte("table"), Restored: origin}
-		b := i.encode()
-		if want := map[bool]byte{true: identityRestored, false: identityFormat}[origin != nil]; b[0] != want {
-			t.Errorf("format %d, want %d", b[0], want)
-		}
-		if got, err := decodeIdentity(b); err != nil || !reflect.DeepEqual(got, i) {
-			t.Errorf("got %+v, %v, want %+v", got, err, i)
-		}
-		for n := 1; n < len(b); n++ {
-			if _, err := decodeIdentity(b[:n]); err == nil {
-				t.Fatalf("%d of %d bytes decode", n, len(b))
-			}
-		}
-	}
-}
-
 // What a directory was made of decides how its server begins.
 func TestDirectoriesOfSnapshotsBeginAsNewGroups(t *testing.T) {
-	member, plain, part := &identity{Name: "n", Member: 1}, &snapshot.Origin{Group: "b"}, restoredFrom("b", "x")
-	again, other := &identity{Name: "m", Member: 4, Restored: part}, &identity{Name: "m", Member: 4, Restored: restoredFrom("b", "y")}
+	member, plain, part := &topology.Identity{Name: "n", Member: 1}, &snapshot.Origin{Group: "b"}, restoredFrom("b", "x")
+	again, other := &topology.Identity{Name: "m", Member: 4, Restored: part}, &topology.Identity{Name: "m", Member: 4, Restored: restoredFrom("b", "y")}
 	cluster := func(change func(c *NodeConfig)) NodeConfig {
 		c := NodeConfig{Single: true, Cluster: &ClusterConfig{}}
 		change(&c)
@@ -46,7 +26,7 @@ func TestDirectoriesOfSnapshotsBeginAsNewGroups(t *testing.T) {
 	as := func(c *NodeConfig) {}
 	for _, x := range []struct {
 		name         string
-		self         *identity
+		self         *topology.Identity
 		origin       *snapshot.Origin
 		config       NodeConfig
 		fresh, spent bool
@@ -69,62 +49,5 @@ func TestDirectoriesOfSnapshotsBeginAsNewGroups(t *testing.T) {
 		if fresh != x.fresh || spent != x.spent || (err == nil) != (x.err == nil) || x.err != nil && x.err.Error() != "any" && !errors.Is(err, x.err) {
 			t.Errorf("%s: got %v, %v, %v, want %v, %v, %v", x.name, fresh, spent, err, x.fresh, x.spent, x.err)
 		}
-	}
-}
-
-// A restored group has the slots of its part at first, all of them at once and no others, whatever keys it has.
-func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
-	o := bareOthers()
-	o.n.self, o.n.members = &identity{Restored: restoredFrom("b", "x")}, &Members{}
-	o.division.Store(&Division{})
-	if origin, of := o.part(); origin == nil || of.String() != "6-16383" {
-		t.Fatalf("the part is %v, %s", origin, of)
-	}
-	for text, want := range map[string]error{"6-16383": nil, "6-16382": errRestoredSlots, "0-16383": errRestoredSlots, "0-5": errRestoredSlots} {
-		if c, err := o.with(o.n.members, slotSet(t, text)); !errors.Is(err, want) || err == nil && c.Slots.String() != text {
-			t.Errorf("%s: %v, %v", text, c, err)
-		}
-	}
-	if err := o.mayHaveSome(&Members{Claim: Claim{Slots: slotSet(t, "6-16383"), Since: 1}}); err != nil {
-		t.Error(err)
-	}
-	o.n.members = &Members{Claim: Claim{Slots: slotSet(t, "7"), Since: 1}}
-	if origin, _ := o.part(); origin != nil {
-		t.Error("a group that has claimed its slots is like others")
-	}
-	if err := o.related(t.Context(), "127.0.0.1:1"); err != nil {
-		t.Errorf("it asks others what they are restored from: %v", err)
-	}
-}
-
-// Until then it exchanges nothing with servers that are not restored from another part of the same snapshot.
-func TestRestoredGroupIsStrangeToOthers(t *testing.T) {
-	a, b := twoMoving(t)
-	o := &others{n: &Node{config: a.node.config, self: &identity{Restored: restoredFrom("a", "x")}, members: &Members{}}, mesh: a.node.others.mesh}
-	for _, x := range []struct {
-		theirs *snapshot.Origin
-		want   string
-	}{
-		{nil, "is not restored from a part of the cluster snapshot monday"},
-		{restoredFrom("b", "y"), "is restored from another cluster snapshot: monday (y), and this group from monday (x)"},
-		{restoredFrom("a", "x"), "is restored from the same part of the cluster snapshot monday as this group"},
-		{restoredFrom("b", "x"), ""},
-	} {
-		b.stop()
-		b.start()
-		b.node.mu.Lock()
-		b.node.self.Restored = x.theirs
-		b.node.mu.Unlock()
-		err := o.related(t.Context(), b.address())
-		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
-			t.Errorf("got %v, want %s", err, x.want)
-		}
-	}
-	if !o.parts["b"] || len(o.parts) != 1 {
-		t.Errorf("known are the parts %v", o.parts)
-	}
-	b.stop()
-	if err := o.related(t.Context(), b.address()); err == nil {
-		t.Error("a server that is gone is related")
 	}
 }

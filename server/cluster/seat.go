@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/server/cluster/migrate"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/internal/handlers"
-	"github.com/vigildb/vigil/structures/slots"
 )
 
 // A Seat is a server's place in a cluster. It has one Node at a time: a server that becomes a member of
 // another group while it runs gets another one, on the same store; see [Seat.Replicate].
 type Seat struct {
-	proposals *Proposals
+	proposals *raftnode.Proposals
 	node      atomic.Pointer[Node]
 	failed    chan error
 
@@ -25,7 +26,7 @@ type Seat struct {
 	reset  *resetting // nil unless one runs
 
 	// changes is held while the group of the server may change, and while it withdraws from another one.
-	changes turn
+	changes migrate.Turn
 	// moving is held while the server becomes a member of another group. It guards what follows.
 	moving   sync.Mutex
 	store    *member.Member // nil before Start
@@ -35,7 +36,7 @@ type Seat struct {
 
 // Listen makes the place of a server, which takes part from Start on; see listen.
 func Listen(c NodeConfig) (*Seat, error) {
-	s := &Seat{proposals: NewProposals(), failed: make(chan error, 1), changes: newTurn()}
+	s := &Seat{proposals: raftnode.NewProposals(), failed: make(chan error, 1), changes: migrate.NewTurn()}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	n, err := listen(c, s.proposals, s.failed)
 	if err != nil {
@@ -103,76 +104,3 @@ func (s *Seat) Replicator() member.Replicator { return s.proposals }
 
 // Node is what the server is now. It may be another one at any later time.
 func (s *Seat) Node() *Node { return s.node.Load() }
-
-// Held is that of the node, as are the methods below.
-func (s *Seat) Held() bool { return s.Node().Held() }
-
-// WaitHeld waits until Held.
-func (s *Seat) WaitHeld() error { return s.Node().WaitHeld() }
-
-// Fresh reports whether the server may be read.
-func (s *Seat) Fresh(patient bool) bool { return s.Node().Fresh(patient) }
-
-// Gone reports whether the server has left its group.
-func (s *Seat) Gone() bool { return s.Node().Gone() }
-
-// HandOver has another member lead.
-func (s *Seat) HandOver() { s.Node().HandOver() }
-
-// TakeOver asks the leader to hand over.
-func (s *Seat) TakeOver() { s.Node().TakeOver() }
-
-// Publish gives a message to other servers.
-func (s *Seat) Publish(kind byte, channel, message []byte, wide bool) {
-	s.Node().Publish(kind, channel, message, wide)
-}
-
-// Published counts messages.
-func (s *Seat) Published() (sent, dropped, received uint64) { return s.Node().Published() }
-
-// Shard returns the slots of the group.
-func (s *Seat) Shard() (own *slots.Set, covered bool) { return s.Node().Shard() }
-
-// Meet exchanges tables with another server.
-func (s *Seat) Meet(ctx context.Context, address string) error { return s.Node().Meet(ctx, address) }
-
-// TakeSlots gives slots to the group.
-func (s *Seat) TakeSlots(ctx context.Context, add *slots.Set) error {
-	return s.Node().TakeSlots(ctx, add)
-}
-
-// DropSlots takes slots from the group.
-func (s *Seat) DropSlots(ctx context.Context, drop *slots.Set) error {
-	return s.Node().DropSlots(ctx, drop)
-}
-
-// Forget has the group of a replica let it go.
-func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
-	return s.Node().Forget(ctx, id)
-}
-
-// RemoveMember takes a member out of the group.
-func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
-	return s.Node().RemoveMember(ctx, id, force)
-}
-
-// ReplaceMember has a member take the place of another one.
-func (s *Seat) ReplaceMember(ctx context.Context, leaves, by uint64) error {
-	return s.Node().ReplaceMember(ctx, leaves, by)
-}
-
-// BuryGroup has the claim of another group count no more.
-func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
-	return s.Node().BuryGroup(ctx, id)
-}
-
-// Upgrade raises the level of the group.
-func (s *Seat) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
-	return s.Node().Upgrade(ctx, dry)
-}
-
-// TransferTo has a member lead.
-func (s *Seat) TransferTo(id uint64) error { return s.Node().TransferTo(id) }
-
-// RecoverVote has this server vote.
-func (s *Seat) RecoverVote() (last, term uint64, err error) { return s.Node().RecoverVote() }

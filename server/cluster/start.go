@@ -9,13 +9,16 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/logs"
 
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // How a server finds out which member it is, and where: from its directory, from the list of
@@ -25,13 +28,11 @@ import (
 // an address which the group does not allow it, such as that of a copy.
 const hopeForMove = 20
 
-var errNewDirectory = errors.New("cluster: the directory belongs to no member yet: cluster-members founds a group, cluster-join joins one")
-
 // identify returns which member the directory is of, and makes it ready to be that: it is
 // written, the port of the group is held, and the group knows the address.
-func (n *Node) identify(ctx context.Context, store *member.Member) (*identity, error) {
+func (n *Node) identify(ctx context.Context, store *member.Member) (*topology.Identity, error) {
 	log := store.Log()
-	self, err := decodeIdentity(log.Identity())
+	self, err := topology.DecodeIdentity(log.Identity())
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -44,7 +45,7 @@ func (n *Node) identify(ctx context.Context, store *member.Member) (*identity, e
 		return nil, err
 	}
 	if self != nil {
-		if err := self.belongs(n.config.Secret, n.config.Name, n.config.ID); err != nil {
+		if err := self.Belongs(n.config.Secret, n.config.Name, n.config.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +85,7 @@ func (n *Node) identify(ctx context.Context, store *member.Member) (*identity, e
 		return nil, err
 	}
 	self.Starts++
-	if err := log.SetIdentity(self.encode()); err != nil || !spent {
+	if err := log.SetIdentity(self.Encode()); err != nil || !spent {
 		return self, err
 	}
 	return self, store.DropOrigin() // last: what is interrupted is done again
@@ -92,8 +93,8 @@ func (n *Node) identify(ctx context.Context, store *member.Member) (*identity, e
 
 // newcomer returns who a server is whose directory does not know: a founder, or with the id 0 one
 // that is to join.
-func (n *Node) newcomer(log *grouplog.Log) (*identity, error) {
-	self := &identity{Name: n.config.Name, Replaces: n.config.Replaces, Known: map[uint64]string{}}
+func (n *Node) newcomer(log *grouplog.Log) (*topology.Identity, error) {
+	self := &topology.Identity{Name: n.config.Name, Replaces: n.config.Replaces, Known: map[uint64]string{}}
 	_, last := log.Bounds()
 	switch blank := last == 0 && log.State().Term == 0; {
 	case len(n.config.Members) > 0:
@@ -107,9 +108,9 @@ func (n *Node) newcomer(log *grouplog.Log) (*identity, error) {
 	case !blank:
 		return nil, errors.New("cluster: the directory is of a member, of an earlier version: start once with the cluster-members and the cluster-member-id that it had")
 	case len(n.config.Join) == 0:
-		return nil, errNewDirectory
+		return nil, raftnode.ErrNewDirectory
 	}
-	self.Group = groupID(n.config.Secret, self.Name)
+	self.Group = topology.GroupID(n.config.Secret, self.Name)
 	return self, nil
 }
 
@@ -120,7 +121,7 @@ func drawName() string { return strconv.FormatUint(rand.Uint64(), 16) }
 const singleID = 1
 
 // ownAddress returns where clients connect to this server.
-func (n *Node) ownAddress(self *identity) (string, error) {
+func (n *Node) ownAddress(self *topology.Identity) (string, error) {
 	host, port, bus := n.config.AnnounceHost, cmp.Or(n.config.AnnouncePort, n.config.Port), cmp.Or(n.config.AnnounceBus, n.config.Bus)
 	if m := n.config.founder(self.Member); m != nil {
 		if host == "" {
@@ -130,7 +131,7 @@ func (n *Node) ownAddress(self *identity) (string, error) {
 			port, bus = m.Port, cmp.Or(bus, m.Bus)
 		}
 	}
-	if was, of, other, err := SplitAddress(self.Address); err == nil {
+	if was, of, other, err := topology.SplitAddress(self.Address); err == nil {
 		if host == "" {
 			host = was
 		}
@@ -139,7 +140,7 @@ func (n *Node) ownAddress(self *identity) (string, error) {
 		}
 	}
 	if bus == 0 {
-		bus = port + busOffset
+		bus = port + topology.BusOffset
 	}
 	if host == "" && n.config.Single {
 		host = n.config.Host
@@ -150,8 +151,8 @@ func (n *Node) ownAddress(self *identity) (string, error) {
 			return "", fmt.Errorf("cluster: which address the others find this server at is unknown, and cluster-announce-ip does not say it: %w", err)
 		}
 	}
-	address := JoinAddress(host, port, bus)
-	told, err := busOf(address)
+	address := topology.JoinAddress(host, port, bus)
+	told, err := topology.BusOf(address)
 	if err == nil && len(told) > mesh.MaxAddress {
 		err = fmt.Errorf("%d bytes are too long", len(told))
 	}
@@ -175,7 +176,7 @@ func localTo(others []string) (host string, err error) {
 	err = errors.New("there is no other member to reach")
 	for _, o := range others {
 		var conn net.Conn
-		if conn, err = net.Dial("udp", dialled(o)); err != nil {
+		if conn, err = net.Dial("udp", topology.Dialled(o)); err != nil {
 			continue
 		}
 		host, _, err = net.SplitHostPort(conn.LocalAddr().String())
@@ -206,7 +207,7 @@ func (n *Node) hold(address string) error {
 
 // listensAt returns where a server with an address listens for others. The port that it announces may be one of what passes connections on.
 func (n *Node) listensAt(address string) (string, error) {
-	host, _, bus, err := SplitAddress(address)
+	host, _, bus, err := topology.SplitAddress(address)
 	if err != nil {
 		return "", err
 	}
@@ -214,10 +215,10 @@ func (n *Node) listensAt(address string) (string, error) {
 	case n.config.Bus != 0:
 		bus = n.config.Bus
 	case n.config.AnnounceBus != 0:
-		bus = n.config.Port + busOffset
+		bus = n.config.Port + topology.BusOffset
 	}
-	if bus > maxPort {
-		return "", fmt.Errorf("port %d for other servers is above %d: cluster-port gives another one", bus, maxPort)
+	if bus > topology.MaxPort {
+		return "", fmt.Errorf("port %d for other servers is above %d: cluster-port gives another one", bus, topology.MaxPort)
 	}
 	return net.JoinHostPort(host, strconv.Itoa(bus)), nil
 }
@@ -245,18 +246,18 @@ func (n *Node) listenBus(address string) (net.Listener, error) {
 }
 
 // visitor is a mesh that only asks.
-func (n *Node) visitor(self *identity) *mesh.Mesh {
+func (n *Node) visitor(self *topology.Identity) *mesh.Mesh {
 	return mesh.New(mesh.Config{Cluster: self.Group, Self: n.origin(self), Dial: n.dial,
-		Logf: func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
+		Logf: func(format string, args ...any) { n.config.Logf(logs.Info, format, args...) }})
 }
 
-func (n *Node) origin(self *identity) mesh.Origin {
-	bus, _ := busOf(self.Address) // which was checked
+func (n *Node) origin(self *topology.Identity) mesh.Origin {
+	bus, _ := topology.BusOf(self.Address) // which was checked
 	return mesh.Origin{Address: bus, Start: self.Starts, Process: n.process}
 }
 
 // enter has the group take this server in as a member.
-func (n *Node) enter(ctx context.Context, self *identity) error {
+func (n *Node) enter(ctx context.Context, self *topology.Identity) error {
 	if err := n.findGroup(ctx, self); err != nil {
 		return err
 	}
@@ -270,62 +271,62 @@ func (n *Node) enter(ctx context.Context, self *identity) error {
 		return errors.New("cluster: the group has taken the server in without an id")
 	}
 	self.Member, self.Known = a.Member, a.Members
-	n.config.Logf(LogNotice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
+	n.config.Logf(logs.Notice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
 	return nil
 }
 
 // findGroup asks the servers that this one is to join which group they are of, unless the configuration says it, or
 // clients see no cluster. A group that takes no letters is one of the other view, which has no name.
-func (n *Node) findGroup(ctx context.Context, self *identity) error {
+func (n *Node) findGroup(ctx context.Context, self *topology.Identity) error {
 	if self.Name != "" || n.config.Cluster == nil {
 		return nil
 	}
-	m := mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
+	m := mesh.New(mesh.Config{Cluster: topology.ClusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
 	defer m.Close()
 	for delay := firstPause; ; delay = min(2*delay, lastPause) {
 		for _, address := range n.config.Join {
 			name, err := askGroup(ctx, m, address)
 			switch {
 			case err == nil:
-				self.Name, self.Group = name, groupID(n.config.Secret, name)
+				self.Name, self.Group = name, topology.GroupID(n.config.Secret, name)
 				return nil
 			case errors.Is(err, mesh.ErrCluster):
 				return nil
-			case n.refusals.due("group of "+address, n.monotonic()):
-				n.config.Logf(LogNotice, "waits until %s says which group it is of: %v", address, err)
+			case n.said.Due("group of "+address, n.monotonic()):
+				n.config.Logf(logs.Notice, "waits until %s says which group it is of: %v", address, err)
 			}
 		}
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
-			return ErrStopped
+			return raftnode.ErrStopped
 		}
 	}
 }
 
 // askGroup returns the name of the group of the server at an address.
 func askGroup(ctx context.Context, m asker, address string) (name string, err error) {
-	bus, err := busOf(address)
+	bus, err := topology.BusOf(address)
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, topology.ExchangeTimeout)
 	defer cancel()
-	letter, err := m.Ask(ctx, bus, 0, appendLetter(nil, "", false, table{}))
+	letter, err := m.Ask(ctx, bus, 0, topology.AppendLetter(nil, "", false, topology.Table{}))
 	if err != nil {
 		return "", err
 	}
-	d := decoder{b: letter}
-	name = d.text(maxGroupName)
-	return name, d.err
+	d := topology.Decoder{Rest: letter}
+	name = d.Text(topology.MaxGroupName)
+	return name, d.Err
 }
 
 // move has the group know this member at another address. It may run from an old copy of the
 // directory, so it counts as one that may lack what it has acknowledged.
-func (n *Node) move(ctx context.Context, self *identity, was string, log *grouplog.Log) error {
+func (n *Node) move(ctx context.Context, self *topology.Identity, was string, log *grouplog.Log) error {
 	m := n.visitor(self)
 	defer m.Close()
-	n.config.Logf(LogNotice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
+	n.config.Logf(logs.Notice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
 	others, err := n.former(self, log)
 	if err != nil {
 		return err
@@ -340,8 +341,8 @@ func (n *Node) move(ctx context.Context, self *identity, was string, log *groupl
 }
 
 // former returns the addresses of the other members, as the directory knows them.
-func (n *Node) former(self *identity, log *grouplog.Log) (others []string, err error) {
-	known, err := decodeMembers(log.Membership().Index, log.Membership().Members)
+func (n *Node) former(self *topology.Identity, log *grouplog.Log) (others []string, err error) {
+	known, err := raftnode.DecodeMembers(log.Membership().Index, log.Membership().Members)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -359,31 +360,19 @@ func (n *Node) former(self *identity, log *grouplog.Log) (others []string, err e
 }
 
 // becomeAlone makes this server all of its group.
-func (n *Node) becomeAlone(self *identity, store *member.Member) error {
+func (n *Node) becomeAlone(self *topology.Identity, store *member.Member) error {
 	was := self.Member
-	id, err := standAlone(store, self.Address, func(former Claim) Claim { return former })
+	id, err := raftnode.StandAlone(store, self.Address, func(former topology.Claim) topology.Claim { return former })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	self.Member, self.Left, self.Replaces, self.Known = id, false, 0, nil
 	_, last := store.Log().Bounds()
-	n.config.Logf(LogWarn, "--recover alone: member %d is member %d now, the only one of its group, with all that its log has, up to entry %d; acknowledged writes that it lacks are lost, and the former members cannot come back (cluster-members and cluster-member-id are of no use any more)", was, id, last)
+	n.config.Logf(logs.Warn, "--recover alone: member %d is member %d now, the only one of its group, with all that its log has, up to entry %d; acknowledged writes that it lacks are lost, and the former members cannot come back (cluster-members and cluster-member-id are of no use any more)", was, id, last)
 	return nil
 }
 
 // fatalToServer reports whether a server whose request ends so can do nothing but end.
 func fatalToServer(err error) bool {
 	return errors.Is(err, mesh.ErrCluster) || errors.Is(err, mesh.ErrVersion)
-}
-
-// ParseContacts reads a list of addresses of members, with blanks between them.
-func ParseContacts(text string) (contacts []string, err error) {
-	for _, word := range strings.Fields(text) {
-		host, port, bus, err := SplitAddress(word)
-		if err != nil {
-			return nil, err
-		}
-		contacts = append(contacts, JoinAddress(host, port, bus))
-	}
-	return contacts, nil
 }

@@ -8,36 +8,15 @@ import (
 	"net"
 	"sync"
 	"syscall"
-	"time"
+
+	"github.com/vigildb/vigil/server/cluster/logs"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
-
-// refusalPeriod is how long a member whose connections are refused is not mentioned again for
-// the same reason: it tries every few seconds.
-const refusalPeriod = time.Minute
-
-// refusals remembers which members were mentioned, and why.
-type refusals struct {
-	mu   sync.Mutex
-	last map[string]time.Duration // guarded by mu
-}
-
-// due reports whether a member may be mentioned, and notes that it is.
-func (r *refusals) due(which string, now time.Duration) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if at, known := r.last[which]; known && now-at < refusalPeriod {
-		return false
-	}
-	if r.last == nil || len(r.last) > 1000 { // anything can connect
-		r.last = map[string]time.Duration{}
-	}
-	r.last[which] = now
-	return true
-}
 
 // dial connects to another member.
 func (n *Node) dial(ctx context.Context, address string) (net.Conn, error) {
-	conn, err := n.environment().Dial(ctx, dialled(address))
+	conn, err := n.environment().Dial(ctx, topology.Dialled(address))
 	if err != nil || n.config.TLS == nil {
 		return conn, err
 	}
@@ -64,10 +43,10 @@ func (n *Node) refuse(direction, address string, err error) {
 	case errors.As(err, &wrong):
 		kind = "certificate"
 	}
-	if !n.refusals.due(direction+host+kind, n.monotonic()) {
+	if !n.said.Due(direction+host+kind, n.monotonic()) {
 		return
 	}
-	n.config.Logf(LogWarn, "no encrypted connection %s %s: %v%s", direction, host, err, why)
+	n.config.Logf(logs.Warn, "no encrypted connection %s %s: %v%s", direction, host, err, why)
 }
 
 // tlsListener accepts encrypted connections.

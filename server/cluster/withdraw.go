@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/logs"
+
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // A server that another group has taken in, and that is killed before it goes over, or that its own group does not let
@@ -39,14 +44,14 @@ func (s *Seat) withdraw(n *Node) {
 		left, err := s.withdrawFrom(n, group)
 		switch {
 		case err != nil:
-			n.others.report("this server is still expected by another group", err)
+			n.report("this server is still expected by another group", err)
 		case left:
 			without = 0
 		default:
 			without++
 		}
-		if n.others.nobodyIn(group) || without > withdrawPeriods {
-			n.note(func(self *identity) {
+		if n.cluster.NobodyIn(group) || without > withdrawPeriods {
+			n.note(func(self *topology.Identity) {
 				if self.Bound == group {
 					self.Bound = ""
 				}
@@ -57,9 +62,9 @@ func (s *Seat) withdraw(n *Node) {
 
 // goOver has this server, which is in no group, become the member of another one that it was to be.
 func (s *Seat) goOver(n *Node, group string) {
-	if address := n.others.leaderOf(group); address != "" {
+	if address := n.cluster.LeaderOf(group); address != "" {
 		if err := s.Replicate(s.ctx, address); !errors.Is(err, errMoves) {
-			n.others.report("this server is not taken in by the group that it was on its way to", err)
+			n.report("this server is not taken in by the group that it was on its way to", err)
 		}
 	}
 }
@@ -74,59 +79,34 @@ func (n *Node) bound() string {
 // withdrawFrom has another group let the learner go that has the address of this server, if there is one. It does nothing
 // while this server is on its way there.
 func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
-	ctx, cancel := context.WithTimeout(n.ctx, exchangeTimeout)
+	ctx, cancel := context.WithTimeout(n.ctx, topology.ExchangeTimeout)
 	defer cancel()
-	if err := s.changes.take(ctx); err != nil {
+	if err := s.changes.Take(ctx); err != nil {
 		return false, err
 	}
-	defer s.changes.leave()
+	defer s.changes.Leave()
 	if n.ctx.Err() != nil || n.bound() != group { // it has gone over meanwhile, or to another one
-		return false, ErrStopped
+		return false, raftnode.ErrStopped
 	}
-	if !n.others.up(group) {
+	if !n.cluster.Up(group) {
 		return false, errors.New("cluster: it is not heard")
 	}
-	id := n.others.expectedIn(group)
+	id := n.cluster.ExpectedIn(group)
 	if id == 0 {
 		return false, nil
 	}
 	m := n.visitor(n.memberOf(group))
 	defer m.Close()
-	if _, err := ask(ctx, m, n.others.leadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
+	if _, err := ask(ctx, m, n.cluster.LeadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
 		return false, err
 	}
-	n.config.Logf(LogNotice, "%s lets member %d go, as which this server has not come up", n.others.label(group), id)
+	n.config.Logf(logs.Notice, "%s lets member %d go, as which this server has not come up", n.cluster.Label(group), id)
 	return true, nil
 }
 
-// expectedIn returns which learner of another group has the address of this server, 0 for none.
-func (o *others) expectedIn(group string) uint64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if g := o.table[group]; g != nil {
-		for _, m := range g.Members {
-			if m.Learner && m.Address == o.n.self.Address {
-				return m.ID
-			}
-		}
+// report logs what keeps this server from something, once a minute.
+func (n *Node) report(what string, err error) {
+	if err != nil && n.ctx.Err() == nil && n.said.Due(what+err.Error(), n.monotonic()) {
+		n.config.Logf(logs.Notice, "%s: %v", what, err)
 	}
-	return 0
-}
-
-// leaderOf returns where clients connect to the leader of another group, "" if that is not known.
-func (o *others) leaderOf(group string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if g := o.table[group]; g != nil {
-		return g.leaderAddress()
-	}
-	return ""
-}
-
-// nobodyIn reports whether another group is none any more.
-func (o *others) nobodyIn(group string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	g := o.table[group]
-	return g == nil || len(g.Members) == 0 || o.lies(group)
 }

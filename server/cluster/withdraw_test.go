@@ -3,6 +3,9 @@ package cluster
 import (
 	"slices"
 	"testing"
+
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
 // takenIn has the group of a server take another one in, which is killed before it goes over.
@@ -12,7 +15,7 @@ func takenIn(t *testing.T, group, other *moving) (member uint64) {
 	if g == nil {
 		t.Fatal("the group is not known")
 	}
-	other.node.note(func(self *identity) { self.Bound = g.Name })
+	other.node.note(func(self *topology.Identity) { self.Bound = g.Name })
 	next, err := other.node.enroll(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)
@@ -25,11 +28,11 @@ func TestServerThatHasNotGoneOverIsLetGo(t *testing.T) {
 	group, other := twoMoving(t)
 	member := takenIn(t, group, other)
 	group.until("the group lets it go", func() bool { return slices.Contains(group.node.roster().Left, member) })
-	other.until("it hears of that", func() bool { return other.node.others.expectedIn(group.node.Name()) == 0 })
+	other.until("it hears of that", func() bool { return other.node.cluster.ExpectedIn(group.node.Name()) == 0 })
 	if got := other.node.bound(); got != group.node.Name() {
 		t.Errorf("bound for %q: what asked may still be on its way", got)
 	}
-	if ids := other.node.roster().IDs(); len(ids) != 1 || !other.node.Held() {
+	if ids := other.node.roster().IDs(); len(ids) != 1 || !other.seat.Held() {
 		t.Errorf("the server is one of %v", ids)
 	}
 }
@@ -61,11 +64,11 @@ func TestLearnersOfOthersStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.until("it is heard of", func() bool { return other.node.others.expectedIn(g.Name) == next.Member })
+	other.until("it is heard of", func() bool { return other.node.cluster.ExpectedIn(g.Name) == next.Member })
 	if left, err := other.seat.withdrawFrom(other.node, g.Name); left || err == nil {
 		t.Errorf("a server that was not bound for the group: %v, %v", left, err)
 	}
-	other.node.note(func(self *identity) { self.Bound = g.Name })
+	other.node.note(func(self *topology.Identity) { self.Bound = g.Name })
 	if left, err := other.seat.withdrawFrom(other.node, g.Name); !left || err != nil {
 		t.Errorf("one that was: %v, %v", left, err)
 	}
@@ -76,9 +79,9 @@ func TestLearnersOfOthersStay(t *testing.T) {
 
 // A request to let a member go that comes late must not meet one that has come up meanwhile.
 func TestMemberThatHasComeUpIsNotLetGo(t *testing.T) {
-	v := &View{Members: []MemberView{{ID: 1, Match: 9}, {ID: 2, Match: 7}, {ID: 3}}}
+	v := &raftnode.View{Members: []raftnode.MemberView{{ID: 1, Match: 9}, {ID: 2, Match: 7}, {ID: 3}}}
 	for id, want := range map[uint64]bool{1: true, 2: true, 3: false, 4: false} {
-		if got := v.heard(id); got != want {
+		if got := v.Heard(id); got != want {
 			t.Errorf("member %d is heard: %v, want %v", id, got, want)
 		}
 	}

@@ -10,10 +10,13 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/vigildb/vigil/server/cluster/logs"
+
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/certs"
 	"github.com/vigildb/vigil/server/cluster"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/structures/slots"
 
@@ -84,7 +87,7 @@ func Listen(config *conf.Config, o Options) (m Member, err error) {
 		return m, nil
 	}
 	m.set = set
-	if m.hashes, err = cluster.Hashes(set.ClusterSecret); err != nil {
+	if m.hashes, err = topology.Hashes(set.ClusterSecret); err != nil {
 		return m, fmt.Errorf("cluster-secret: %w", err)
 	}
 	node, err := nodeConfig(set)
@@ -95,9 +98,9 @@ func Listen(config *conf.Config, o Options) (m Member, err error) {
 		return m, errors.New("a member of a group keeps its data: remove save \"\" and appendonly no")
 	}
 	node.Logf, node.Alone, node.Environment = logGroup(config, o.Log), o.Alone, o.Environment
-	node.Names = func() cluster.Names {
+	node.Names = func() topology.Names {
 		now := config.Settings()
-		return cluster.Names{Hostname: now.ClusterHostname, Nodename: now.ClusterNodename, Zone: now.AvailabilityZone}
+		return topology.Names{Hostname: now.ClusterHostname, Nodename: now.ClusterNodename, Zone: now.AvailabilityZone}
 	}
 	if set.TLSCluster {
 		c, err := readTLS(set)
@@ -136,11 +139,11 @@ func nodeConfig(set *conf.Settings) (n cluster.NodeConfig, err error) {
 	case set.ClusterReplaces != 0 && set.ClusterJoin == "":
 		return n, errors.New("cluster-replaces is for a server that joins: it needs cluster-join")
 	case set.ClusterMembers != "":
-		if n.Members, err = cluster.ParseMembers(set.ClusterMembers); err != nil {
+		if n.Members, err = topology.ParseMembers(set.ClusterMembers); err != nil {
 			return n, fmt.Errorf("cluster-members: %w", err)
 		}
 	}
-	if n.Join, err = cluster.ParseContacts(set.ClusterJoin); err != nil {
+	if n.Join, err = topology.ParseContacts(set.ClusterJoin); err != nil {
 		return n, fmt.Errorf("cluster-join: %w", err)
 	}
 	return n, nil
@@ -165,7 +168,7 @@ func clusterConfig(set *conf.Settings) (c *cluster.ClusterConfig, err error) {
 			return nil, fmt.Errorf("cluster-slots: %w", err)
 		}
 	}
-	if c.Contacts, err = cluster.ParseContacts(set.ClusterPeers); err != nil {
+	if c.Contacts, err = topology.ParseContacts(set.ClusterPeers); err != nil {
 		return nil, fmt.Errorf("cluster-peers: %w", err)
 	}
 	c.All = c.Slots == nil && !set.ClusterEnabled && len(c.Contacts) == 0
@@ -183,15 +186,15 @@ func listensAt(set *conf.Settings) string {
 }
 
 // logGroup writes what a node says to the log of the server, if loglevel admits it.
-func logGroup(config *conf.Config, log *slog.Logger) func(level cluster.LogLevel, format string, args ...any) {
+func logGroup(config *conf.Config, log *slog.Logger) func(level logs.Level, format string, args ...any) {
 	type levels struct {
 		shown conf.LogLevel
 		slog  slog.Level
 	}
-	of := map[cluster.LogLevel]levels{cluster.LogDebug: {conf.LogDebug, slog.LevelDebug}, cluster.LogInfo: {conf.LogVerbose, slog.LevelDebug + 2},
-		cluster.LogNotice: {conf.LogNotice, slog.LevelInfo},
-		cluster.LogWarn:   {conf.LogWarning, slog.LevelWarn}, cluster.LogError: {conf.LogWarning, slog.LevelError}}
-	return func(level cluster.LogLevel, format string, args ...any) {
+	of := map[logs.Level]levels{logs.Debug: {conf.LogDebug, slog.LevelDebug}, logs.Info: {conf.LogVerbose, slog.LevelDebug + 2},
+		logs.Notice: {conf.LogNotice, slog.LevelInfo},
+		logs.Warn:   {conf.LogWarning, slog.LevelWarn}, logs.Error: {conf.LogWarning, slog.LevelError}}
+	return func(level logs.Level, format string, args ...any) {
 		if l := of[level]; l.shown >= config.Settings().LogLevel && log.Enabled(context.Background(), l.slog) {
 			log.Log(context.Background(), l.slog, "group: "+fmt.Sprintf(format, args...))
 		}

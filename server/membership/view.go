@@ -7,6 +7,8 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/cluster"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/conf"
 )
 
@@ -27,7 +29,7 @@ func views(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
 			last.Store(s)
 		}
 		m := s.membership
-		m.Heard, m.Gone = node.Heard(), node.Gone()
+		m.Heard, m.Gone = node.Heard(), seat.Gone()
 		return &m
 	}
 }
@@ -35,15 +37,15 @@ func views(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
 // shown is what clients see of a view and a division. It is made once for both: the names are hashes, and many calls
 // may look at the same time.
 type shown struct {
-	view       *cluster.View
-	division   *cluster.Division  // nil outside a cluster
-	names      *cluster.Announced // likewise
+	view       *raftnode.View
+	division   *topology.Division  // nil outside a cluster
+	names      *topology.Announced // likewise
 	membership commands.Membership
 }
 
 // show makes what clients see. The last one may have a part of it.
-func show(last *shown, group string, v *cluster.View, d *cluster.Division, names *cluster.Announced, set *conf.Settings) *shown {
-	m := commands.Membership{Name: set.ClusterName, ID: cluster.GroupPublicID(set.ClusterSecret, group), Leader: -1, Led: v.Leader != 0, Leads: v.Leads,
+func show(last *shown, group string, v *raftnode.View, d *topology.Division, names *topology.Announced, set *conf.Settings) *shown {
+	m := commands.Membership{Name: set.ClusterName, ID: topology.GroupPublicID(set.ClusterSecret, group), Leader: -1, Led: v.Leader != 0, Leads: v.Leads,
 		Syncing: v.Lost, Synced: set.AppendFsync == conf.FsyncAlways, Term: v.Term, Last: v.Last, Commits: v.Committed, Received: v.Received, Level: v.Level}
 	for i, o := range v.Members {
 		if o.ID == v.Leader {
@@ -67,24 +69,24 @@ func show(last *shown, group string, v *cluster.View, d *cluster.Division, names
 	return &shown{v, d, names, m}
 }
 
-func shownMember(secret string, names *cluster.Announced, group string, id uint64, address string) commands.Member {
-	host, port, bus, _ := cluster.SplitAddress(address) // empty while it is unknown
+func shownMember(secret string, names *topology.Announced, group string, id uint64, address string) commands.Member {
+	host, port, bus, _ := topology.SplitAddress(address) // empty while it is unknown
 	_, err := netip.ParseAddr(host)
 	of := names.Of(group, id)
-	return commands.Member{Number: id, ID: cluster.MemberPublicID(secret, group, id), Host: host, Named: err != nil, Port: port, Bus: bus,
+	return commands.Member{Number: id, ID: topology.MemberPublicID(secret, group, id), Host: host, Named: err != nil, Port: port, Bus: bus,
 		Hostname: of.Hostname, Nodename: of.Nodename, Zone: of.Zone}
 }
 
 // others returns the other groups of a division.
-func others(d *cluster.Division, names *cluster.Announced, secret string) (all []commands.Shard) {
+func others(d *topology.Division, names *topology.Announced, secret string) (all []commands.Shard) {
 	for _, g := range d.Others {
-		s := commands.Shard{ID: cluster.GroupPublicID(secret, g.Name), Slots: g.Slots, Up: g.Up, Term: g.Term}
+		s := commands.Shard{ID: topology.GroupPublicID(secret, g.Name), Slots: g.Slots, Up: g.Up, Term: g.Term}
 		for _, m := range g.Members {
 			n := shownMember(secret, names, g.Name, m.ID, m.Address)
 			n.Learner, n.Replica, n.Active = m.Learner, m.Learner, g.Up // what it lacks is known to its leader alone
 			s.Members = append(s.Members, n)
 		}
-		s.Leader = slices.IndexFunc(g.Members, func(m cluster.GroupMember) bool { return m.ID == g.Leader })
+		s.Leader = slices.IndexFunc(g.Members, func(m topology.GroupMember) bool { return m.ID == g.Leader })
 		all = append(all, s)
 	}
 	return all

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/server/cluster"
+	"github.com/vigildb/vigil/server/cluster/migrate"
 )
 
 // mutantSeeds is within how many seeds a planted bug must be found.
@@ -15,10 +15,10 @@ const mutantSeeds = 40
 
 // TestPlantedBugsAreFound plants each bug of moves and simulates until a promise is broken.
 func TestPlantedBugsAreFound(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(cluster.Mutants)) {
+	for _, name := range slices.Sorted(maps.Keys(migrate.Mutants)) {
 		t.Run(name, func(t *testing.T) {
-			cluster.Plant(name)
-			defer cluster.Plant("")
+			migrate.Plant(name)
+			defer migrate.Plant("")
 			for seed := range uint64(mutantSeeds) {
 				if r := simulate(t, seed); r.Violation != "" {
 					t.Logf("found by seed %d: %s", seed, r.Violation)

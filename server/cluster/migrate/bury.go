@@ -1,0 +1,88 @@
+package migrate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/vigildb/vigil/server/cluster/logs"
+
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// A group whose machines are lost for good is buried by hand: its claim does not count any more, so its slots are of no
+// group. Which groups lie buried follows from the tables, as the division of the slots does, and is the same at all servers
+// that have the same tables. A group that comes back hears of it, and serves nothing. It rises when slots are given to it by
+// hand, and in no other way: it may begin again from an earlier state, or claim its slots again, and still lies. ADR 0073.
+
+// Bury buries another group, on which the group of this server agrees, which this server leads. It returns the slots that are of no
+// group now.
+func (o *Slots) Bury(ctx context.Context, g *topology.Group) (freed *slots.Set, err error) {
+	before := o.cluster.OwnedBy(g.Name)
+	at := uint64(0)
+	if err := o.agree(ctx, func(m topology.Claim) (topology.Claim, error) {
+		b, err := o.cluster.MayBury(m.Buried, g.Name)
+		if err == nil {
+			err = o.mayHaveSome(m)
+		}
+		if err != nil {
+			return topology.Claim{}, err
+		}
+		c := m
+		if c.Slots == nil { // the group has never had a slot
+			c.Slots = new(slots.Set)
+		}
+		at, c.Buried = b.At, topology.WithBurial(c.Buried, b)
+		return c, nil
+	}, func(m topology.Claim) bool { return at > 0 && topology.BurialOf(m.Buried, g.Name) >= at }); err != nil {
+		return nil, err
+	}
+	o.cluster.Look()
+	o.cluster.Tell()
+	return before.Without(o.cluster.Owned()), nil
+}
+
+// adopt has the log of this group say which groups lie buried, whichever group has buried them: they lie as long as one
+// group is left that has heard of it. Only the leader does something, and one that has data of all slots nothing.
+func (o *Slots) adopt() {
+	m := o.now()
+	if !o.leads() || !m.Claimed() || len(o.cluster.Unheard(m.Buried)) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(o.opts.Done, topology.ExchangeTimeout)
+	defer cancel()
+	var more []topology.Burial
+	_, err := o.opts.Group.Agree(ctx, topology.Change{Next: func(_ uint64, now topology.Claim) (topology.Claim, error) {
+		more = o.cluster.Unheard(now.Buried)
+		for _, b := range more {
+			now.Buried = topology.WithBurial(now.Buried, b)
+		}
+		return now, nil
+	}, Done: func(now topology.Claim) bool {
+		return !slices.ContainsFunc(more, func(b topology.Burial) bool { return topology.BurialOf(now.Buried, b.Group) < b.At })
+	}})
+	if err != nil && !raftnode.Transient(err) {
+		o.complain("the log does not say yet which groups lie buried: %v", err)
+	}
+}
+
+// takeBack claims slots again that were given to a group which lies buried and has not taken them. Their keys are still here.
+func (o *Slots) takeBack(ctx context.Context, m topology.Move) error {
+	err := o.agree(ctx, func(now topology.Claim) (topology.Claim, error) {
+		c := now
+		if topology.MoveOf(c.Given, m.Attempt) != nil {
+			if o.cluster.TookBefore(m) { // which was heard a moment ago
+				return topology.Claim{}, retryable{errBusyHere}
+			}
+			c.Slots, c.Given = c.Slots.Union(m.Slots), topology.WithoutMove(c.Given, m.Attempt)
+		}
+		return c, nil
+	}, func(now topology.Claim) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
+	if err != nil {
+		return err
+	}
+	o.cluster.Tell()
+	o.opts.Logf(logs.Notice, "the group has the slots %s again: %s, to which it gave them, lies buried and had not taken them", m.Slots, o.cluster.Label(m.Group))
+	return nil
+}

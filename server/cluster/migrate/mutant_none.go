@@ -1,0 +1,5 @@
+//go:build !mutants
+
+package migrate
+
+const planted = noMutant

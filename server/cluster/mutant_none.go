@@ -1,5 +1,0 @@
-//go:build !mutants
-
-package cluster
-
-const planted = noMutant

@@ -1,0 +1,66 @@
+package raftnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/server/cluster/topology"
+)
+
+// Claim has the group claim slots in place of those that it has. It returns when that is proposed.
+// The change is one of no member, which raft passes on and otherwise ignores.
+func (d *Driver) Claim(c topology.Claim) error {
+	if _, err := d.mayChange(); err != nil {
+		return fmt.Errorf("change the slots of the group: %w", err)
+	}
+	return d.proposeChange(raftpb.ConfChangeTransitionAuto, string(c.Encode()), single(raftpb.ConfChangeUpdateNode, raft.None))
+}
+
+// changePause is how long a leader waits before it proposes a change again that another one is in the way of.
+const changePause = 50 * time.Millisecond
+
+// Agree has the group change its claim, and returns when it has. proposed reports whether the change may be made although there is an
+// error.
+func (r *Runner) Agree(ctx context.Context, c topology.Change) (proposed bool, err error) {
+	wait := ctx
+	if c.Patient {
+		wait = context.WithoutCancel(ctx)
+	}
+	for {
+		err = r.change(wait, func(d *Driver) error {
+			term := uint64(0)
+			if d.leads() {
+				term = d.leading
+			}
+			want, err := c.Next(term, d.Members().Claim)
+			if err == nil {
+				err = d.Claim(want)
+			}
+			proposed = err == nil
+			return err
+		}, func(m *Members) bool { return c.Done(m.Claim) })
+		if err == nil || proposed || !c.Patient || !errors.Is(err, ErrChanging) {
+			return proposed, err
+		}
+		select {
+		case <-time.After(changePause):
+		case <-ctx.Done():
+			return false, err
+		}
+	}
+}
+
+// Leading returns the term in which this member leads its group, 0 if it does not.
+func (r *Runner) Leading() (term uint64) {
+	r.ask(func() {
+		if r.driver.leads() {
+			term = r.driver.leading
+		}
+	})
+	return term
+}

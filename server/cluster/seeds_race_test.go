@@ -1,6 +1,0 @@
-//go:build race
-
-package cluster
-
-// usualSeeds is less under the race detector, which takes ten times as long.
-const usualSeeds = 5

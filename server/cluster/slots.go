@@ -1,0 +1,191 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/cluster/migrate"
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// What a server asks of its cluster: which slots its group has, gets and gives, and what other servers say.
+
+var errNoCluster = errors.New("cluster: clients of this server see no cluster")
+
+// compare logs that the configuration of this server names other slots than its group has. Slots may have moved since
+// it began.
+func (n *Node) compare(c topology.Claim) {
+	if n.config.Cluster == nil || !c.Claimed() {
+		return
+	}
+	if want := n.config.Cluster.Slots; want != nil && !want.Equal(c.Slots) {
+		n.config.Logf(logs.Notice, "the group has the slots %q by now; cluster-slots, %q, says with which ones a group begins, and changes nothing", c.Slots, want)
+	}
+}
+
+// wallClock is the time of a claim.
+func wallClock() uint64 { return uint64(time.Now().UnixMilli()) }
+
+// group is the group of a node as [migrate.Slots] sees it.
+type group struct{ n *Node }
+
+// Claim implements [migrate.Group], as do the methods below.
+func (g group) Claim() (now topology.Claim, leads bool) {
+	return g.n.roster().Claim, g.n.runner.Load().Seen().Leads
+}
+
+// Agree has the group change its claim.
+func (g group) Agree(ctx context.Context, c topology.Change) (proposed bool, err error) {
+	return g.n.runner.Load().Agree(ctx, c)
+}
+
+// Leading returns the term in which this member leads.
+func (g group) Leading() (term uint64) { return g.n.runner.Load().Leading() }
+
+// Lease reports whether this member leads for certain, and how many of its leaderships have ended.
+func (g group) Lease() (held bool, ends uint64) {
+	r := g.n.runner.Load()
+	return r.Held(), r.Ends()
+}
+
+// Settled returns the claim when nothing of it is about to change.
+func (g group) Settled() (index uint64, now topology.Claim, err error) {
+	r := g.n.runner.Load()
+	if err := r.WaitHeld(); err != nil {
+		return 0, now, err
+	}
+	m, err := r.Settled()
+	if err != nil {
+		return 0, now, err
+	}
+	return m.Index, m.Claim, nil
+}
+
+// written reports whether the log of the group has records.
+func (n *Node) written() (bool, error) {
+	_, last := n.log.Bounds()
+	record, err := n.log.LastRecord(last)
+	return record != 0, err
+}
+
+// follows says why this server does not do what a leader does, and where that is found, if it is known; "" at a leader.
+func (n *Node) follows() (why, leader string) {
+	r := n.runner.Load()
+	if r == nil || n.gone.Load() {
+		return "the member is starting, or has left its group", ""
+	}
+	if v := r.View(); !v.Leads {
+		at := n.refer(v)
+		return at.Error, at.Leader
+	}
+	return "", ""
+}
+
+// ofSlots does what a client asks for that is about slots.
+func (s *Seat) ofSlots(do func(of *migrate.Slots) error) error {
+	n := s.Node()
+	return n.inCluster(func(*raftnode.Runner) error { return do(n.slots) })
+}
+
+// Meet exchanges tables with the server at an address.
+func (s *Seat) Meet(ctx context.Context, address string) error {
+	n := s.Node()
+	return n.inCluster(func(*raftnode.Runner) error {
+		if address == n.self.Address {
+			return nil
+		}
+		return n.cluster.ExchangeWith(ctx, address, 0)
+	})
+}
+
+// TakeSlots gives slots that no group has to that of this server, which leads it.
+func (s *Seat) TakeSlots(ctx context.Context, add *slots.Set) error {
+	return s.ofSlots(func(of *migrate.Slots) error { return of.Claim(ctx, add) })
+}
+
+// DropSlots takes slots from the group of this server, which leads it.
+func (s *Seat) DropSlots(ctx context.Context, drop *slots.Set) error {
+	return s.ofSlots(func(of *migrate.Slots) error { return of.Drop(ctx, drop) })
+}
+
+// BuryGroup buries the group of the member with a public ID; see [migrate.Slots.Bury]. known is false if no group has such a member.
+func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
+	n := s.Node()
+	err = n.inCluster(func(*raftnode.Runner) error {
+		g, _ := n.cluster.MemberOf(id)
+		if known = g != nil && len(g.Members) > 0; !known {
+			return nil
+		}
+		freed, err = n.slots.Bury(ctx, g)
+		return err
+	})
+	return freed, known, err
+}
+
+// OrderMove has another group move slots; see [migrate.Slots.Order].
+func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
+	return s.ofSlots(func(o *migrate.Slots) error { return o.Order(ctx, from, to, of) })
+}
+
+// BeginMove has another group expect slots; see [migrate.Slots.Begin].
+func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error) {
+	err = s.ofSlots(func(o *migrate.Slots) (e error) {
+		attempt, e = o.Begin(ctx, to, of)
+		return e
+	})
+	return attempt, err
+}
+
+// SendKeys has the other group take keys; see [migrate.Slots.Send].
+func (s *Seat) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
+	return s.ofSlots(func(of *migrate.Slots) error { return of.Send(ctx, attempt, keys) })
+}
+
+// GiveSlots gives the slots of an attempt away; see [migrate.Slots.Give].
+func (s *Seat) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error) {
+	decided = true
+	err = s.ofSlots(func(of *migrate.Slots) (e error) {
+		decided, e = of.Give(ctx, attempt)
+		return e
+	})
+	return decided, err
+}
+
+// EndMove ends an attempt, which changes nothing unless the slots were given away.
+func (s *Seat) EndMove(attempt uint64) {
+	if of := s.Node().slots; of != nil {
+		of.End(attempt)
+	}
+}
+
+// Passing returns the slots that are on their way; see [migrate.Slots.Passing].
+func (s *Seat) Passing() (arriving, expected, left *slots.Set) {
+	n := s.Node()
+	if n.slots == nil || n.runner.Load() == nil {
+		return nil, nil, nil
+	}
+	return n.slots.Passing()
+}
+
+// AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15 seconds.
+func (s *Seat) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
+	n := s.Node()
+	err = n.inCluster(func(*raftnode.Runner) error {
+		reply, err = n.cluster.AskServer(ctx, address, request)
+		return err
+	})
+	return reply, err
+}
+
+// HoldStill has no move of slots begin for a while; see [migrate.Slots.HoldStill].
+func (s *Seat) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
+	err = s.ofSlots(func(of *migrate.Slots) (e error) {
+		index, own, e = of.HoldStill(d)
+		return e
+	})
+	return index, own, err
+}

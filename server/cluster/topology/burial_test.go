@@ -1,0 +1,190 @@
+package topology
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// claims is a table of groups that claim slots, all since the same time and in the order of their names.
+func claims(t testing.TB, of map[string]string) Table {
+	t.Helper()
+	all := Table{}
+	for name, text := range of {
+		all[name] = &Group{Name: name, Index: 1, Claim: Claim{Slots: slotSet(t, text), Since: 10}, Members: []GroupMember{{ID: 1, Address: "h:1"}}}
+	}
+	return all
+}
+
+func buries(all Table, burier, name string, at uint64) {
+	g := all[burier]
+	g.Claim.Buried = WithBurial(g.Claim.Buried, Burial{name, at})
+}
+
+// The slots of a group that lies buried are of nobody, whichever groups have buried it, and of whoever claims them later. A later claim
+// of the group changes nothing, and that it has risen does, if it knew of all burials.
+func TestSlotsOfABuriedGroupAreOfNobody(t *testing.T) {
+	want := func(what string, all Table, of map[string]string) {
+		t.Helper()
+		got, _, taken := all.divide()
+		sum := new(slots.Set)
+		for name := range all {
+			if got[name].String() != of[name] {
+				t.Errorf("%s: group %s has %q, want %q", what, name, got[name], of[name])
+			}
+			sum = sum.Union(got[name])
+		}
+		if !taken.Equal(sum) {
+			t.Errorf("%s: taken are %s of %s", what, taken, sum)
+		}
+	}
+	all := claims(t, map[string]string{"a": "0-9", "b": "10-19", "c": "20-29"})
+	buries(all, "b", "a", 100)
+	want("one burial", all, map[string]string{"b": "10-19", "c": "20-29"})
+	buries(all, "c", "a", 200)
+	want("two burials", all, map[string]string{"b": "10-19", "c": "20-29"})
+	all["c"].Claim.Slots = slotSet(t, "5 20-29")
+	want("another group takes a slot, which has had slots for less long", all, map[string]string{"b": "10-19", "c": "5 20-29"})
+	all["a"].Claim.Since = 300
+	want("a claim after the burials", all, map[string]string{"b": "10-19", "c": "5 20-29"})
+	all["a"].Claim.Risen = 199
+	want("risen from the first burial", all, map[string]string{"b": "10-19", "c": "5 20-29"})
+	all["a"].Claim.Risen = 200
+	want("risen", all, map[string]string{"a": "0-4 6-9", "b": "10-19", "c": "5 20-29"})
+	buries(all, "a", "b", 50)
+	want("it buries another one", all, map[string]string{"a": "0-4 6-9", "c": "5 20-29"})
+	buries(all, "b", "a", 201)
+	want("two groups bury each other", all, map[string]string{"c": "5 20-29"})
+	buries(all, "b", "nobody", 201)
+	want("a group that nobody knows is buried", all, map[string]string{"c": "5 20-29"})
+	if lie := all.lying(); !reflect.DeepEqual(lie, map[string]uint64{"a": 201, "b": 50, "nobody": 201}) {
+		t.Errorf("%v lie buried", lie)
+	}
+}
+
+// Slots that were given to a group which lies buried are about to come back, unless another one has claimed them. What such a group gave
+// away itself does not count.
+func TestSlotsGivenToABuriedGroupComeBack(t *testing.T) {
+	all := claims(t, map[string]string{"a": "0-9", "b": "10-19", "c": "7"})
+	all["a"].Claim.Slots = slotSet(t, "0-4")
+	all["a"].Claim.Given = []Move{{1, "b", slotSet(t, "5-7"), MoveOpen}, {2, "c", slotSet(t, "8"), MoveOpen}}
+	all["b"].Claim.Given = []Move{{3, "c", slotSet(t, "15"), MoveOpen}}
+	buries(all, "a", "b", 100)
+	_, come, taken := all.divide()
+	if come["a"].String() != "5-6" || come["c"].String() != "8" || come["b"] != nil || taken.String() != "0-8" {
+		t.Errorf("to a come %s, to b %s, to c %s; taken are %s", come["a"], come["b"], come["c"], taken)
+	}
+}
+
+func someBurials(n int) (all []Burial) {
+	for i := range n {
+		all = WithBurial(all, Burial{strconv.Itoa(i), uint64(1000 + i)})
+	}
+	return all
+}
+
+// Burials are kept in entries and in tables; what has none is written as before there were any.
+func TestBurialsAreReadAsTheyWereWritten(t *testing.T) {
+	for _, c := range []Claim{{Slots: slotSet(t, "0-9"), Since: 5, Buried: someBurials(3)}, {Slots: new(slots.Set), Risen: 7},
+		{Slots: slotSet(t, "3"), Since: 1, Given: someMoves(t), Taking: someMoves(t)[1:], Buried: append([]Burial{{"", 1 << 62}}, someBurials(maxBuried-1)...), Risen: 9}} {
+		b := c.Encode()
+		if got := DecodeClaim(b, Claim{}); !reflect.DeepEqual(got.Encode(), b) || !slices.Equal(got.Buried, c.Buried) || got.Risen != c.Risen || len(got.Given) != len(c.Given) {
+			t.Errorf("%+v is read as %+v", c, got)
+		}
+		behind := len(Claim{Slots: c.Slots, Since: c.Since, Given: c.Given, Taking: c.Taking}.Encode())
+		for n := max(behind, len(c.append(nil))+2) + 1; n < len(b); n++ {
+			if got := DecodeClaim(b[:n], Claim{Since: 77}); got.Since != 77 {
+				t.Errorf("%d of %d bytes: %+v", n, len(b), got)
+			}
+		}
+		all := Table{"g": {Name: "g", Index: 4, Claim: c, Term: 2}, "h": {Name: "h", Claim: Claim{Slots: new(slots.Set)}}}
+		read, err := decodeTable(all.Encode())
+		if err != nil || !slices.Equal(read["g"].Claim.Buried, c.Buried) || read["g"].Claim.Risen != c.Risen || read["g"].Term != 2 || read["h"].Claim.Buries() {
+			t.Errorf("table: %+v, %v", read["g"], err)
+		}
+	}
+	for what, bad := range map[string][]Burial{
+		"no time":      {{"a", 0}},
+		"a name twice": {{"a", 1}, {"a", 2}},
+		"in disorder":  {{"b", 1}, {"a", 2}},
+		"a long name":  {{strings.Repeat("n", MaxGroupName+1), 1}},
+		"too many":     someBurials(maxBuried + 1),
+	} {
+		d, c := Decoder{Rest: Claim{Buried: bad}.appendBurials(nil)}, Claim{}
+		if d.Burials(&c); d.Err == nil {
+			t.Errorf("%s: %v", what, c.Buried)
+		}
+	}
+	d, c := Decoder{Rest: []byte{0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}}, Claim{}
+	if d.Burials(&c); d.Err == nil || c.Buried != nil {
+		t.Errorf("a length that is a lie: %v, %v", c, d.Err)
+	}
+}
+
+// Tables and entries without burials are those of versions that knew of none, which are read as they are.
+func TestFormsWithoutBurialsAreTheFormerOnes(t *testing.T) {
+	c := Claim{Slots: slotSet(t, "3-5"), Since: 9}
+	moves := c
+	moves.Given = []Move{{1, "b", slotSet(t, "1"), MoveOpen}}
+	for want, c := range map[string]Claim{"\x09\x01\x03\x02": c, "\x09\x01\x03\x02" + "\x01\x01\x00\x01b\x01\x01\x00" + "\x00": moves} {
+		if got := c.Encode(); string(got) != want {
+			t.Errorf("an entry is %q, want %q", got, want)
+		}
+		if got := DecodeClaim([]byte(want), Claim{}); got.Buries() || !got.Slots.Equal(c.Slots) || len(got.Given) != len(c.Given) {
+			t.Errorf("%q is read as %+v", want, got)
+		}
+		format := byte(1)
+		if c.Moving() {
+			format = 2
+		}
+		b := Table{"a": {Name: "a", Claim: c}}.Encode()
+		if got, err := decodeTable(b); b[0] != format || err != nil || got["a"].Claim.Buries() {
+			t.Errorf("a table begins with %d, and is read as %+v, %v", b[0], got, err)
+		}
+	}
+}
+
+// Whatever comes as a claim is read as one that is written again alike, or changes nothing.
+func FuzzClaimIsReadOrIgnored(f *testing.F) {
+	f.Add(Claim{Slots: slotSet(f, "0-5 9"), Since: 3}.Encode())
+	f.Add(Claim{Slots: slotSet(f, "1"), Given: someMoves(f), Taking: someMoves(f)[:1], Buried: someBurials(3), Risen: 8}.Encode())
+	f.Add([]byte{0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got := DecodeClaim(b, Claim{Since: 77})
+		if got.Slots == nil {
+			if got.Since != 77 || got.Buries() || got.Moving() {
+				t.Errorf("what is no claim is read as %+v", got)
+			}
+			return
+		}
+		if again := DecodeClaim(got.Encode(), Claim{}); !bytes.Equal(again.Encode(), got.Encode()) {
+			t.Errorf("%+v is read as %+v", got, again)
+		}
+	})
+}
+
+// Of two burials of a group the later one is noted, and the list that it is added to stays what it was.
+func TestBurialsAreNotedInOrder(t *testing.T) {
+	var all []Burial
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		b := Burial{strconv.Itoa(r.IntN(20)), 1 + r.Uint64N(50)}
+		before, copied := all, slices.Clone(all)
+		all = WithBurial(all, b)
+		if !slices.Equal(before, copied) {
+			t.Fatalf("%v became %v", copied, before)
+		}
+		if got := BurialOf(all, b.Group); got != max(b.At, BurialOf(before, b.Group)) {
+			t.Fatalf("%v in %v is noted as of %d", b, before, got)
+		}
+	}
+	if !slices.IsSortedFunc(all, func(a, b Burial) int { return strings.Compare(a.Group, b.Group) }) || len(all) != 20 {
+		t.Errorf("%v", all)
+	}
+}

@@ -1,0 +1,94 @@
+package topology
+
+import (
+	"encoding/binary"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// A Claim is which slots a group says are its own. It is part of what the group agrees on, as its
+// members are: an entry of the log changes it, and a member that gets the state of the group
+// gets the claim with it.
+type Claim struct {
+	Slots *slots.Set // never changed in place; nil before the first claim
+	// Since is when the group had its first slot, in milliseconds of Unix time by the clock of its
+	// leader. Of two groups that claim a slot the one with the smaller one has it.
+	Since uint64
+	// Given are slots that the group has given to others, which may not have taken them yet, and whose keys may
+	// still be here; Taking are those that it is about to get. Neither is changed in place.
+	Given, Taking []Move
+	// Buried are groups whose claims do not count, in the order of their names, and Risen is the burial of this group from which it
+	// has risen, 0 for none. Buried is not changed in place.
+	Buried []Burial
+	Risen  uint64
+}
+
+// Claimed reports whether the group has ever claimed slots. A group that has given up all of them
+// has.
+func (c Claim) Claimed() bool { return c.Slots != nil }
+
+// append appends the claim as it is on disk, in entries and in tables: Since as uvarint, then the slots. The moves are
+// apart.
+func (c Claim) append(b []byte) []byte { return c.Slots.Append(binary.AppendUvarint(b, c.Since)) }
+
+// Encode is the claim in an entry: with the moves behind it, Given and Taking, if there are any, or burials, which are
+// behind them.
+func (c Claim) Encode() []byte {
+	b := c.append(nil)
+	if c.Moving() || c.Buries() {
+		b = appendMoves(appendMoves(b, c.Given), c.Taking)
+	}
+	if c.Buries() {
+		b = c.appendBurials(b)
+	}
+	return b
+}
+
+// DecodeClaim reads a claim in an entry. What is none changes nothing: an entry that is committed
+// has to be passed.
+func DecodeClaim(b []byte, before Claim) Claim {
+	d := Decoder{Rest: b}
+	if c := d.Entry(); d.Err == nil {
+		return c
+	}
+	return before
+}
+
+// Entry reads what Claim.Encode wrote, up to the end.
+func (d *Decoder) Entry() (c Claim) {
+	c = d.Claim()
+	if d.Err == nil && len(d.Rest) > 0 {
+		c.Given, c.Taking = d.Moves(), d.Moves()
+	}
+	if d.Err == nil && len(d.Rest) > 0 {
+		d.Burials(&c)
+	}
+	if d.Err == nil && len(d.Rest) > 0 {
+		d.Err = ErrDecode
+	}
+	return c
+}
+
+// Claim reads what Claim.append wrote.
+func (d *Decoder) Claim() (c Claim) {
+	c.Since = d.Number()
+	if d.Err != nil {
+		return Claim{}
+	}
+	if c.Slots = d.slots(); d.Err != nil {
+		return Claim{}
+	}
+	return c
+}
+
+// Change is a change of its claim on which a group is to agree.
+type Change struct {
+	// Next returns the next claim from the present one, at a member that leads the group in a term; 0 is no leader. It is called in a
+	// turn of raft, and must not wait for another one.
+	Next func(term uint64, now Claim) (Claim, error)
+	// Done reports whether the change is made.
+	Done func(now Claim) bool
+	// Patient waits until no other change of the group is under way, and when this one is proposed for its outcome, even after the
+	// end of the context.
+	Patient bool
+}

@@ -1,0 +1,50 @@
+package topology
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// Without returns the table without a group, and with what is to be known of the own one: that nobody is a member of it
+// any more, or if it has let this server go and lives on, what it is without it.
+func (c *Cluster) Without(name string) Table {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := maps.Clone(c.table)
+	delete(t, name)
+	switch {
+	case !t.hasRoom():
+	case !c.opts.Own.Gone():
+		t[c.name] = c.dissolvedLocked()
+	case c.own != nil:
+		g := *c.own
+		g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m GroupMember) bool { return m.ID == c.opts.Self.Member })
+		t[c.name] = &g
+	}
+	return t
+}
+
+// dissolvedLocked is what is told of a group that nobody is a member of any more: news behind all that
+// was told before.
+func (c *Cluster) dissolvedLocked() *Group {
+	g := &Group{Name: c.name, Claim: Claim{Slots: new(slots.Set)}}
+	g.Index = c.opts.Own.Last()
+	if c.own != nil {
+		g.Index, g.Term, g.Claim.Since = max(g.Index, c.own.Index), c.own.Term, c.own.Claim.Since
+		g.Claim.Buried, g.Claim.Risen = c.own.Claim.Buried, c.own.Claim.Risen
+	}
+	g.Index++
+	return g
+}
+
+// Farewell is a letter that tells that nobody is a member of the own group any more, nil if it lives on.
+func (c *Cluster) Farewell() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.opts.Own.Gone() {
+		return nil
+	}
+	return AppendLetter(nil, "", false, Table{c.name: c.dissolvedLocked()})
+}
