@@ -99,9 +99,10 @@ mutants: ## faults: plant bugs, and see the simulations find them
 stress: ## faults: tests of PKGS (all) COUNT (20) times each with 1, 2 and 8 processors beside a busy one
 	bash .ci/stress $(COUNT) $(PKGS)
 
-lint: ## tests: gofmt, vet, staticcheck
+lint: ## tests: gofmt, plain words in comments and docs (cmd/vigil-words), vet, staticcheck
 	@bad=$$(find . -path ./.ci/clients/build -prune -o -name '*.go' -print | xargs gofmt -l); \
 	test -z "$$bad" || { echo "$$bad"; echo 'run gofmt -w on these'; exit 1; }
+	$(GO) run ./cmd/vigil-words
 	$(call each,$(GO) vet ./...; $(TOOLS) staticcheck ./...)
 
 fuzz: ## faults: every fuzz target for FUZZTIME (10s) each
@@ -119,7 +120,7 @@ crash: ## faults: kill -9 and power losses, ROUNDS (1000) of each for each appen
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -rounds $(ROUNDS)
 	VIGIL_POWER=$(ROUNDS) $(GO) test ./persistence -run PowerLoss -v -count=1 -timeout 2h
 
-crash-group: ## faults: kill -9 of the leader of three servers, KILLS (100) times for each appendfsync; OLD=path begins with servers of an older version, and upgrades amid that; ORDERLY=1 sends SIGTERM, FAILOVER=1 has them hand over, WHOLE=1 kills all three at once
+crash-group: ## faults: kill -9 of the leader of three servers, KILLS (100) times for each appendfsync; OLD=path begins with servers of an older version, and upgrades amid that; ORDERLY=1 sends SIGTERM, FAILOVER=1 makes them hand over, WHOLE=1 kills all three at once
 	$(MAKE) -s build
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -group $(KILLS) $(if $(OLD),-old $(OLD)) $(if $(ORDERLY),-orderly) $(if $(FAILOVER),-failover) $(if $(WHOLE),-whole)
 
@@ -157,11 +158,11 @@ group-bench: ## figures: measure writes to three servers, beside Redis with two 
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) -sections group -replace -out docs/benchmarks.md
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) -sections group -appendfsync always -replace -out docs/benchmarks.md
 
-bench-grow: ## figures: have a cluster of three groups become one of six under load, into docs/benchmarks.md; fails if a write is lost (half a minute)
+bench-grow: ## figures: grow a cluster of three groups to six under load, into docs/benchmarks.md; fails if a write is lost (half a minute)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections grow -replace -out docs/benchmarks.md
 
-bench-join: ## figures: have a server join a group of JOIN_MEMBERS (1) and JOIN_BYTES (1 GiB) of data under load, into docs/benchmarks.md; fails if a write is lost (two minutes)
+bench-join: ## figures: add a server to a group of JOIN_MEMBERS (1) and JOIN_BYTES (1 GiB) of data under load, into docs/benchmarks.md; fails if a write is lost (two minutes)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections join -join-bytes $(JOIN_BYTES) -join-members $(JOIN_MEMBERS) -replace -out docs/benchmarks.md
 
@@ -225,7 +226,7 @@ docs: ## make: regenerate docs/commands.md, configuration.md, compatibility.md, 
 dist: ## make: static programs for Linux, macOS and Windows, with SHA256SUMS, in dist/
 	$(GO) run ./cmd/vigil-dist -pgo $(PGO) -out $(DIST)
 
-chart: ## tests: have Helm lint and render its chart, and run the command lines of its pods (a minute; the first time some minutes more, to build Helm)
+chart: ## tests: lint and render its chart with Helm, and run the command lines of its pods (a minute; the first time some minutes more, to build Helm)
 	cd cmd/vigil-server/packaging/kubernetes && $(GO) vet . && $(GO) test -vet=off .
 	bash .ci/chart
 

@@ -143,7 +143,7 @@ func (c *Ctx) Parked() *Wait {
 	return w
 }
 
-// Later has the rest of a reply written when the locks of the call are released: a
+// Later writes the rest of a reply when the locks of the call are released: a
 // client that asks for much does not keep others from the same keys. write may use
 // only what the handler has copied for it. It takes no locks and cannot fail. Inside
 // MULTI, and when a parked call is run again, it runs at once.

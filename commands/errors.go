@@ -74,7 +74,7 @@ const (
 	ErrReadOnlyReplica    = WireError("READONLY You can't write against a read only replica.")
 	ErrClusterDown        = WireError("CLUSTERDOWN The cluster is down")
 	ErrSlotNotServed      = WireError("CLUSTERDOWN Hash slot not served")
-	ErrSlotsMove          = WireError("TRYAGAIN Slots are on their way to this server")
+	ErrSlotsMove          = WireError("TRYAGAIN Slots are being moved to this server")
 	ErrLeftGroup          = WireError("CLUSTERDOWN This server has left its group")
 	ErrClusterReadsOnly   = WireError("CLUSTERDOWN The cluster is down and only accepts read commands")
 	ErrCrossSlot          = WireError("CROSSSLOT Keys in request don't hash to the same slot")

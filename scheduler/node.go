@@ -147,8 +147,8 @@ type Node struct {
 	// Handed is the millisecond of the last hand-out, for callers that ask for it.
 	Handed int64
 	Signals
-	// Memo belongs to the policy: learnt numbers that cannot be derived. All
-	// nodes of a table that have one have one of the same length. In a loaded
+	// Memo belongs to the policy: learnt numbers that cannot be derived. Nodes
+	// of one table have memos of one length, or none. In a loaded
 	// node it is the table's own memory, good until the next Store or SetMemo.
 	Memo []float64
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/server/hold"
 )
 
-// come has slots of another group come to this one.
+// come moves slots of another group to this one.
 func (r *movesRig) come(of string) {
 	r.g.arriving.Store(mustSlots(r.t, of))
 	r.g.expected.Store(mustSlots(r.t, of))
@@ -26,7 +26,7 @@ func (r *movesRig) waiting(n int) {
 	r.until("clients wait", func() bool { return r.srv.arrivals.Count() == n })
 }
 
-const again = "(error) TRYAGAIN Slots are on their way to this server"
+const again = "(error) TRYAGAIN Slots are being moved to this server"
 
 // Calls for slots that were given to this group, and that it has not taken yet, are held back until it has: a pipeline of
 // them, a transaction and a script too. Others go on.

@@ -299,7 +299,7 @@ func (s *session) meet(cmd *commands.Command) error {
 	return commands.ErrUnsynced
 }
 
-// invoke runs the handler, and has acts of administration written down.
+// invoke runs the handler, and writes acts of administration to the audit log.
 func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
 	if a := &s.srv.audits; a.wants(cmd) {
 		return a.invoke(s, cmd, argv)

@@ -11,7 +11,7 @@ const (
 
 	errScriptDown      = commands.WireError("ERR Script attempted to execute a command while the cluster is down")
 	errScriptNotLocal  = commands.WireError("ERR Script attempted to access a non local key in a cluster node")
-	errScriptMoves     = commands.WireError("TRYAGAIN Script attempted to change keys of a slot that is on its way to another server")
+	errScriptMoves     = commands.WireError("TRYAGAIN Script attempted to change keys of a slot that is being moved to another server")
 	errScriptSlots     = commands.WireError("ERR Script attempted to access keys that do not hash to the same slot")
 	errScriptNoCluster = commands.WireError("ERR Can not run script on cluster, 'no-cluster' flag is set.")
 )

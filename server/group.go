@@ -103,7 +103,7 @@ func (h host) TransferTo(member uint64) error {
 	return h.abroadIn(func(g group.Group) error { return g.TransferTo(member) })
 }
 
-// BuryGroup has another group have no slots any more.
+// BuryGroup takes all slots from another group.
 func (h host) BuryGroup(ctx context.Context, node string) (freed *slots.Set, known bool, err error) {
 	err = h.abroadIn(func(g group.Group) (e error) {
 		freed, known, e = g.BuryGroup(ctx, node)

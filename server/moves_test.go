@@ -101,7 +101,7 @@ func TestCallsWaitWhileSlotsAreFrozen(t *testing.T) {
 		c.want("GET b", `"1"`)
 		c.want("EVAL_RO return(redis.call('get',KEYS[1])) 1 b", `"1"`)
 		c.want("SET c 1", "OK")
-		if got := c.do("EVAL", "return redis.call('set','b',9)", "0"); !strings.HasPrefix(got, "(error) TRYAGAIN Script attempted to change keys of a slot that is on its way") {
+		if got := c.do("EVAL", "return redis.call('set','b',9)", "0"); !strings.HasPrefix(got, "(error) TRYAGAIN Script attempted to change keys of a slot that is being moved") {
 			t.Errorf("a script that does not name its keys: %s", got)
 		}
 		if got := c.do("EVAL", "return redis.call('flushall')", "0"); !strings.HasPrefix(got, "(error) TRYAGAIN") {

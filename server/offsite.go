@@ -42,7 +42,7 @@ func (srv *Server) logBackup(warning bool, format string, args ...any) {
 	srv.logf(level, format, args...)
 }
 
-// mindBackups has the courier do what is due. It is called about once a second.
+// mindBackups lets the courier do what is due. It is called about once a second.
 func (srv *Server) mindBackups() {
 	if srv.backups.courier == nil {
 		return

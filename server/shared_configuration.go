@@ -41,7 +41,7 @@ func (s *session) keepSet(pairs []string, shared []conf.Pair) error {
 	return s.tx.Err()
 }
 
-// Unshare has each member have its own values again of directives. All are examined before one is changed.
+// Unshare gives each member its own values of directives again. All are examined before one is changed.
 func (s *session) Unshare(directives []string) error {
 	names := make([]string, len(directives))
 	for i, d := range directives {

@@ -97,7 +97,7 @@ func (s *session) KeepUsers(c *acl.Changes) error {
 	return s.tx.Err()
 }
 
-// keepPassword has the default user have the requirepass that CONFIG SET gives the leader of a group.
+// keepPassword gives the default user the requirepass that CONFIG SET gives the leader of a group.
 func (s *session) keepPassword(pairs []string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if strings.EqualFold(pairs[i], "requirepass") {

@@ -56,17 +56,17 @@ func (m *jsonModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *s
 	name, value := fmt.Sprint("name-", r.IntN(400)), m.value(r)
 	member := []json.Step{json.Named([]byte("m")), json.Named([]byte(name))}
 	list := []json.Step{json.Named([]byte("l"))}
-	hold := func(path []json.Step, elements ...int) bool { return d.Hold(path, elements...) }
+	pin := func(path []json.Step, elements ...int) bool { return d.Pin(path, elements...) }
 	switch op := r.IntN(12); {
 	case op < 4:
-		if hold(member) && hold(member[:1]) {
+		if pin(member) && pin(member[:1]) {
 			d.Put(ch, member, encodedJSON(value))
 		}
 		if did() {
 			m.members[name] = value
 		}
 	case op < 5:
-		if d.HoldRemoval(member) {
+		if d.PinRemoval(member) {
 			d.Remove(ch, member)
 		}
 		if did() {
@@ -80,7 +80,7 @@ func (m *jsonModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *s
 	case op < 7 && len(m.list) > 0:
 		i := r.IntN(len(m.list))
 		n := r.IntN(min(20, len(m.list)-i) + 1)
-		if hold(list, i-1, i, i+n-1, i+n) {
+		if pin(list, i-1, i, i+n-1, i+n) {
 			d.Splice(ch, list, i, n, nil)
 		}
 		if did() {
@@ -88,7 +88,7 @@ func (m *jsonModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *s
 		}
 	case op < 8 && len(m.list) > 0:
 		i := r.IntN(len(m.list))
-		if path := append(list, json.At(i)); hold(path) {
+		if path := append(list, json.At(i)); pin(path) {
 			d.Put(ch, path, encodedJSON(value))
 		}
 		if did() {
@@ -99,7 +99,7 @@ func (m *jsonModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *s
 		if r.IntN(2) == 0 {
 			i = len(m.list)
 		}
-		if hold(list, i-1, i) {
+		if pin(list, i-1, i) {
 			d.Splice(ch, list, i, 0, encodedJSON(value))
 		}
 		if did() {

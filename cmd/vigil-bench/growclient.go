@@ -273,7 +273,7 @@ func (n *keyWriter) readBack() error {
 	return nil
 }
 
-// each has all clients do something at the same time.
+// each lets all clients do something at the same time.
 func each(all []*keyWriter, do func(n *keyWriter) error) error {
 	failed := make([]error, len(all))
 	var clients sync.WaitGroup

@@ -32,7 +32,7 @@ const (
 	quietCPU = 3 * time.Millisecond // within quietFor; timers of an idle server take less
 )
 
-// settle has a server do what a case left for later, and returns how much of the processor
+// settle makes a server do what a case left for later, and returns how much of the processor
 // time which that took is the case's, in seconds. Our server stores every key that has
 // changed. By itself it does so when its journal has reached a bound: if the case has written
 // half of that, half of the time is its own. The file of redis-server may be amid a rewriting.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// settled waits until no slot is on its way and no key is at two groups, while nobody writes.
+// settled waits until no slot is being moved and no key is at two groups, while nobody writes.
 func (c *cluster) settled() error {
 	least, most := 0, 0
 	for _, w := range c.writers {

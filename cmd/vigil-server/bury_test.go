@@ -16,7 +16,7 @@ func (s *shardServers) lacks(at, of int) {
 	s.t.Fatalf("server %d shows server %d:\n%s", at, of, s.call(at, "CLUSTER NODES"))
 }
 
-// loseSecond starts three masters, loses the second one, and has the first one bury its group.
+// loseSecond starts three masters, loses the second one, and makes the first one bury its group.
 func loseSecond(t *testing.T, args ...string) (s *shardServers, lost string) {
 	t.Helper()
 	s = newShards(t)

@@ -195,7 +195,7 @@ func (s *shardServers) owners(i int) (of map[string]*slots.Set, ids map[string]s
 	return of, ids
 }
 
-// move has the group of some servers give some of its slots to the group of others. choose returns which, of those that
+// move moves some slots of the group of some servers to the group of others. choose returns which, of those that
 // it has.
 func (s *shardServers) move(from []int, to []int, choose func(own *slots.Set) slots.Range) {
 	s.t.Helper()

@@ -115,7 +115,7 @@ func reach(ctx context.Context, set *conf.Settings) (net.Conn, error) {
 		}
 		return tls.Client(c, config), nil
 	}
-	return nil, cmp.Or(errors.Join(errs...), errors.New("the configuration has the server listen nowhere"))
+	return nil, cmp.Or(errors.Join(errs...), errors.New("by the configuration the server listens nowhere"))
 }
 
 // ownHost is where this machine reaches an address of bind.

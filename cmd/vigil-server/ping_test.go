@@ -108,7 +108,7 @@ func TestPingSpeaksTLSWithTheCertificatesOfTheServer(t *testing.T) {
 	if got, err := ask("--unixsocket", socket); got != "+PONG" || err != nil {
 		t.Errorf("by the Unix socket: %q, %v", got, err)
 	}
-	if got, err := ask(); err == nil || !strings.Contains(got, "listen nowhere") {
+	if got, err := ask(); err == nil || !strings.Contains(got, "listens nowhere") {
 		t.Errorf("nowhere: %q, %v", got, err)
 	}
 }

@@ -57,7 +57,7 @@ func TestToolRemovesAMasterWithoutSlots(t *testing.T) {
 	}
 }
 
-// redis-cli --cluster del-node has the replicas of a master go over to others and takes it out, although it asks some servers to
+// redis-cli --cluster del-node moves the replicas of a master to others and takes it out, although it asks some servers to
 // forget the master before it does so.
 func TestToolRemovesAMasterWithReplicas(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,7 @@ type Move struct {
 // Over reports whether nothing of the move is done any more.
 func (m *Move) Over() bool { return m.State != MoveWaits && m.State != MoveRuns }
 
-// migrateSlots has slots of this group go to others with their keys, in the background.
+// migrateSlots moves slots of this group to others with their keys, in the background.
 func migrateSlots(c *commands.Ctx, m *commands.Membership) error {
 	var to []Destination
 	taken := new(slots.Set)

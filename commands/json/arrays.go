@@ -104,7 +104,7 @@ func arrInsert(c *commands.Ctx) error {
 		} else {
 			lengths[i] = int(at)
 		}
-		u.d.Hold(paths[i], lengths[i]-1, lengths[i])
+		u.d.Pin(paths[i], lengths[i]-1, lengths[i])
 	}
 	if err := c.Tx.Err(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func arrPop(c *commands.Ctx) error {
 	}
 	for _, i := range order {
 		at := clamp(o.index, u.list[i].Len())
-		u.d.Hold(paths[i], at-1, at, at+1)
+		u.d.Pin(paths[i], at-1, at, at+1)
 	}
 	if err := c.Tx.Err(); err != nil {
 		return err
@@ -225,7 +225,7 @@ func arrTrim(c *commands.Ctx) error {
 	}
 	for _, i := range order {
 		from, to := trimmed(start, stop, u.list[i].Len())
-		u.d.Hold(paths[i], from-1, from, to-1, to)
+		u.d.Pin(paths[i], from-1, from, to-1, to)
 	}
 	if err := c.Tx.Err(); err != nil {
 		return err

@@ -275,7 +275,7 @@ func (u *update) choose(fits func(json.Value) bool) (order []int, paths [][]json
 		}
 	}
 	for _, i := range order {
-		if !u.d.Hold(paths[i]) {
+		if !u.d.Pin(paths[i]) {
 			break
 		}
 	}

@@ -84,8 +84,8 @@ type merger struct {
 
 func (m *merger) put(p []json.Step, value []byte) {
 	if m.dry {
-		m.u.d.Hold(p)
-		m.u.d.Hold(p[:max(len(p)-1, 0)])
+		m.u.d.Pin(p)
+		m.u.d.Pin(p[:max(len(p)-1, 0)])
 		return
 	}
 	m.u.d.Put(m.u.ch, p, value)
@@ -137,7 +137,7 @@ func (m *merger) member(p []json.Step, patch json.Value) {
 			return
 		}
 		if m.dry {
-			m.u.d.HoldRemoval(p)
+			m.u.d.PinRemoval(p)
 			return
 		}
 		m.u.d.Remove(m.u.ch, p)

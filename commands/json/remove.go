@@ -29,7 +29,7 @@ func del(c *commands.Ctx) error {
 		places[i] = m.Path()
 	}
 	for _, p := range places {
-		if !u.d.HoldRemoval(p) {
+		if !u.d.PinRemoval(p) {
 			break
 		}
 	}
@@ -84,7 +84,7 @@ func clearValues(c *commands.Ctx) error {
 	for i, m := range list {
 		places[i], values[i] = m.Path(), cleared(m.Value)
 	}
-	if _, err := u.hold(places); err != nil {
+	if _, err := u.pin(places); err != nil {
 		return err
 	}
 	for i, p := range places {

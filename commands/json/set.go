@@ -164,7 +164,7 @@ func (u *update) plan(text []byte, v placed, when condition) (places [][]json.St
 		if err := allows(len(list), len(v.value), v.depth, deepest); err != nil {
 			return nil, err
 		}
-		return u.hold(places)
+		return u.pin(places)
 	}
 	if when == ifPresent || u.path.IsRoot() {
 		return nil, nil
@@ -199,16 +199,16 @@ func (u *update) planNew(v placed) (places [][]json.Step, err error) {
 	if err := allows(1, len(v.value), v.depth, m.Depth()+1); err != nil {
 		return nil, err
 	}
-	if !u.d.Hold(m.Path()) {
+	if !u.d.Pin(m.Path()) {
 		return nil, u.c.Tx.Err()
 	}
 	return [][]json.Step{append(m.Path(), json.Named(name))}, nil
 }
 
-// hold brings in the pages of places.
-func (u *update) hold(places [][]json.Step) ([][]json.Step, error) {
+// pin brings in the pages of places.
+func (u *update) pin(places [][]json.Step) ([][]json.Step, error) {
 	for _, p := range places {
-		if !u.d.Hold(p) {
+		if !u.d.Pin(p) {
 			break
 		}
 	}

@@ -42,12 +42,12 @@ func Group() commands.Group {
 		row("LEAVE", -3, "member [FORCE]", change, "Takes a member out of the group: one that is lost, or that is no longer needed.", leave),
 		row("REBALANCE", -2, "[DRYRUN] [WEIGHT node-id weight [node-id weight ...]]", "O(n) for n slots, and O(n) for n keys in the background.", "Moves slots between the groups so that each has its share.", rebalance),
 		row("RECOVER", -2, "[LOSE-WRITES]", "O(1)", "Lets a member vote that waits because it may lack what it acknowledged.", recoverVote),
-		row("REPLACE", 5, "old BY new", change, "Has a new member vote in the place of an old one, which leaves.", replace),
+		row("REPLACE", 5, "old BY new", change, "Replaces a member that votes by a new one; the old one leaves.", replace),
 		row("SNAPSHOT", -3, "<CREATE [name] | LIST | DELETE name>", "O(f) for f files of the stores of all groups, and some rounds of messages between these.", "Makes, lists and removes snapshots of a whole cluster, in which every slot is once.", snapshot),
 		row("STATUS", 2, "", "O(n) for n members of the group", "Describes the members and what the member that is asked knows of them.", status),
-		row("TRANSFER", 3, "member", "O(n) for n members of the group", "Has another member lead.", transfer),
-		unshareRow(row("UNSHARE", -3, "parameter [parameter ...]", "O(n) for n parameters", "Has each member have its own value again of parameters that the group shares.", unshare)),
-		row("UPGRADE", -2, "[DRYRUN]", change, "Has the members use what all of them have a version for, and older versions do not read.", upgrade),
+		row("TRANSFER", 3, "member", "O(n) for n members of the group", "Transfers leadership to a member.", transfer),
+		unshareRow(row("UNSHARE", -3, "parameter [parameter ...]", "O(n) for n parameters", "Gives each member its own value again of parameters that the group shares.", unshare)),
+		row("UPGRADE", -2, "[DRYRUN]", change, "Lets the members use what all of them have a version for, and older versions do not read.", upgrade),
 		commands.Help("VIGIL.CLUSTER", "0.2.0", commands.Loading|commands.Stale),
 	}}
 }

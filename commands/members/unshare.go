@@ -4,7 +4,7 @@ import "github.com/vigildb/vigil/commands"
 
 // Sharer is a server whose group shares parameters of the configuration.
 type Sharer interface {
-	// Unshare has the group have no values of its own of parameters any more: of all of them, or
+	// Unshare removes the values that the group has of parameters: of all of them, or
 	// of none if it returns an error. Those that it has none of stay as they are.
 	Unshare(parameters []string) error
 }

@@ -18,7 +18,7 @@ func Group() commands.Group {
 		{Name: "SENTINEL", Arity: -2, Since: "2.8.4", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands by which clients find the leader of a group."},
 		row("CKQUORUM", 3, "master-name", "2.8.4", "Reports whether enough members are there to elect a leader.", named(checkQuorum)),
-		row("FAILOVER", 3, "master-name", "2.8.0", "Has another member lead. The member that leads takes it.", named(failover)),
+		row("FAILOVER", 3, "master-name", "2.8.0", "Transfers leadership to another member. The leader takes the call.", named(failover)),
 		row("GET-MASTER-ADDR-BY-NAME", 3, "master-name", "2.8.4", "Returns the host and port of the member that leads.", masterAddress),
 		row("MASTER", 3, "master-name", "2.8.4", "Describes the member that leads.", named(master)),
 		row("MASTERS", 2, "", "2.8.4", "Describes the members that lead: one, or none for a server that is alone.", masters),

@@ -29,7 +29,7 @@ class SendsMail implements ShouldQueue
     public function handle(): void { Cache::increment("mails:{$this->to}"); }
 }
 
-// What laravel/laravel has in config/, as far as this application needs it.
+// What this application needs of laravel/laravel's config/.
 function configuration(): array
 {
     return [

@@ -96,7 +96,7 @@ type server struct {
 	cluster  *Cluster
 	member   *commands.Membership
 	index    uint64 // of the entry that says which slots the group has
-	moving   int    // so many times slots are on their way when it is asked
+	moving   int    // so many times slots are being moved when it is asked
 	others   map[string]*server
 	waiting  []func() // what runs in the background
 	logs     []string

@@ -19,7 +19,7 @@ import (
 )
 
 // Snapshots of a whole cluster. The server that is asked makes each group with slots write a part of the whole. Before,
-// no slots are on their way, and no move of them begins; each part is made only if its group still has the same slots by the same
+// no move of slots is under way, and none begins; each part is made only if its group still has the same slots by the same
 // entry of its log. So the parts have every slot once, whatever moment each of them is of. ADR 0077.
 
 var errNoGroup = errors.New("this server is not a member of a group")

@@ -21,7 +21,7 @@ func (g *gate) addLocked(c Client) {
 	g.held[c] = struct{}{}
 }
 
-// wakeLocked has all of them try again, after which none is held.
+// wakeLocked makes all of them try again, after which none is held.
 func (g *gate) wakeLocked() {
 	for c := range g.held {
 		c.Kick()

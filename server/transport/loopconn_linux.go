@@ -264,7 +264,7 @@ func (c *loopConn) Durable(lsn uint64) (bool, error) {
 // replies to the last ones.
 func (c *loopConn) waits() bool { return c.awaitingSync || c.paused }
 
-// Pause has the loop resume the session later.
+// Pause makes the loop resume the session later.
 func (c *loopConn) Pause(d time.Duration) (stops bool) {
 	c.paused = true
 	if c.pause == nil {
@@ -282,7 +282,7 @@ func (c *loopConn) Throttle() {
 	}
 }
 
-// Wake has the loop resume the session. Any goroutine may call it.
+// Wake makes the loop resume the session. Any goroutine may call it.
 func (c *loopConn) Wake() {
 	l := c.l
 	l.mu.Lock()

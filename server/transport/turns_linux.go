@@ -72,7 +72,7 @@ func (o *loopOwner) turn(c *loopConn, why turnCause) bool {
 	}
 	if why == reported {
 		l.waited <<= 1
-		if c.awaitingSync && c.tls == nil { // TLS has a loop do more than wait
+		if c.awaitingSync && c.tls == nil { // with TLS a loop does more than wait
 			l.waited |= 1
 		}
 	}

@@ -73,7 +73,7 @@ func (f *Filter) loadBits(pos int64, data []byte) error {
 	}
 	for at := off &^ (pageLen - 1); at < off+uint64(len(data)) && l.pages != nil; at += pageLen {
 		k := int(at >> pageShift)
-		if !f.pages.Hold(f.paging(), f.id(l, k), &l.pages[k]) {
+		if !f.pages.Pin(f.paging(), f.id(l, k), &l.pages[k]) {
 			return ErrUnread
 		}
 	}

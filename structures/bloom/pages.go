@@ -98,9 +98,9 @@ func (f *Filter) bring(l *layer, k int) bool {
 	return l.pages[k].Away && f.pages.Touch(f.paging(), f.id(l, k), &l.pages[k])
 }
 
-// hold makes sure that pages of h in a layer are in memory: all, or those that a look-up needs. It reports false if one
+// pin makes sure that pages of h in a layer are in memory: all, or those that a look-up needs. It reports false if one
 // cannot be read.
-func (f *Filter) hold(l *layer, h hash, all bool) bool {
+func (f *Filter) pin(l *layer, h hash, all bool) bool {
 	if l.pages == nil {
 		return true
 	}
@@ -109,7 +109,7 @@ func (f *Filter) hold(l *layer, h hash, all bool) bool {
 		at := x % mod
 		k := int(at / pageBits)
 		p := &l.pages[k]
-		if p.Away && !f.pages.Hold(f.paging(), f.id(l, k), p) {
+		if p.Away && !f.pages.Pin(f.paging(), f.id(l, k), p) {
 			return false
 		}
 		if !all && !(p.here() && p.bits.BitSet().Test(uint(at%pageBits))) {
@@ -128,7 +128,7 @@ func (f *Filter) Ready(items ...[]byte) bool {
 	for _, item := range items {
 		h := f.hash(item)
 		for i := range f.layers {
-			if !f.hold(&f.layers[i], h, i == len(f.layers)-1) {
+			if !f.pin(&f.layers[i], h, i == len(f.layers)-1) {
 				return false
 			}
 		}

@@ -20,8 +20,8 @@ const maxAway = math.MaxUint16
 // len is the number of fields of a segment.
 func (s *segment) len() int { return int(s.fields) + len(s.slots) }
 
-// present makes sure that a segment is in memory, which fails if it cannot be read.
-func (h *Hash) present(s *segment) bool { return s.Recent || h.pages.Touch(h.paging(), s.id(), s) }
+// touch makes sure that a segment is in memory, which fails if it cannot be read.
+func (h *Hash) touch(s *segment) bool { return s.Recent || h.pages.Touch(h.paging(), s.id(), s) }
 
 // matches returns an error if a page is not the one that the index describes.
 func (s *segment) matches(c *segment) error {
@@ -77,7 +77,7 @@ func (h *Hash) ready(step int, names [][]byte, unneeded func(s *segment, hash ui
 	}
 	for i := 0; i < len(names); i += step {
 		hash := h.hashOf(names[i])
-		if _, _, s := h.table.seek(hash); s != nil && s.Away && !unneeded(s, hash) && !h.pages.Hold(h.paging(), s.id(), s) {
+		if _, _, s := h.table.seek(hash); s != nil && s.Away && !unneeded(s, hash) && !h.pages.Pin(h.paging(), s.id(), s) {
 			return false
 		}
 	}

@@ -81,7 +81,7 @@ func (h *Hash) ExpireFields(ch *structures.Change, now int64, limit int, visit f
 	} else {
 		h.table.each(0, func(s *segment) bool {
 			before := removed
-			if s.nextExpiry <= now && h.present(s) {
+			if s.nextExpiry <= now && h.touch(s) {
 				h.expireSegment(s, now, limit-removed, expire)
 			}
 			nextExpiry = min(nextExpiry, s.nextExpiry)

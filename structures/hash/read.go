@@ -156,7 +156,7 @@ func (h *Hash) draw(draw func(n int) int) (e entry, found bool) {
 		return entry{}, false
 	}
 	limit := uint64(draw(1<<bits)) * uint64(h.count) >> (bits - 2)
-	if uint64(s.len())<<s.depth < limit || !h.present(s) {
+	if uint64(s.len())<<s.depth < limit || !h.touch(s) {
 		return entry{}, false
 	}
 	return readEntry(s.buf, int(s.slots[draw(len(s.slots))].at)), true
@@ -176,7 +176,7 @@ func (h *Hash) nth(n int) (found entry, ok bool) {
 	}
 	h.table.each(0, func(s *segment) bool {
 		if n < s.len() {
-			if ok = h.present(s); ok {
+			if ok = h.touch(s); ok {
 				found = readEntry(s.buf, int(s.slots[n].at))
 			}
 			return false

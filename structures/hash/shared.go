@@ -62,7 +62,7 @@ func (h *Hash) hasNear(n near, field []byte) bool {
 		return found
 	}
 	_, _, s := h.table.seek(n.hash) // which needs maxDepth bits
-	if s == nil || !h.present(s) {
+	if s == nil || !h.touch(s) {
 		return false
 	}
 	first, unknown := s.tag(n.hash), uint32(0)

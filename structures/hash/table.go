@@ -103,7 +103,7 @@ func (t *table) each(hash uint64, visit func(s *segment) bool) {
 func (h *Hash) tableFind(field []byte) (s *segment, i int, e entry, found bool) {
 	hash := h.hashOf(field)
 	_, _, s = h.table.seek(hash)
-	if s == nil || s.Away && !s.has(s.tag(hash), field) || !h.present(s) {
+	if s == nil || s.Away && !s.has(s.tag(hash), field) || !h.touch(s) {
 		return nil, 0, entry{}, false
 	}
 	i, e, found = s.find(s.tag(hash), field)
@@ -116,7 +116,7 @@ func (h *Hash) tablePut(field, value []byte, expiry int64) (was int64, created b
 	b, level, s := t.seek(hash)
 	if s == nil {
 		s = t.newSegment(b, level, hash)
-	} else if s.Away && (expiry > 0 || !s.takes(s.tag(hash), 1, hashEntrySize(field, value, 0))) && !h.present(s) {
+	} else if s.Away && (expiry > 0 || !s.takes(s.tag(hash), 1, hashEntrySize(field, value, 0))) && !h.touch(s) {
 		return 0, false
 	}
 	scratch := &t.scratch

@@ -51,7 +51,7 @@ func (d *Document) visitAway(r *run, visit func(id uint64, page []byte)) bool {
 func (d *Document) Gather() bool {
 	for _, c := range d.chains {
 		for _, r := range c.runs {
-			if !d.hold(c, r) {
+			if !d.pin(c, r) {
 				return false
 			}
 		}

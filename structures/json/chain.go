@@ -25,8 +25,8 @@ func (d *Document) bytes(c *chain, i int) []byte {
 	return b
 }
 
-// hold brings the page of a run in for a change, and reports whether it could.
-func (d *Document) hold(c *chain, r *run) bool {
+// pin brings the page of a run in for a change, and reports whether it could.
+func (d *Document) pin(c *chain, r *run) bool {
 	r.recent = true
 	if !r.away {
 		return true

@@ -191,7 +191,7 @@ func (d *Document) splice(path []Step, index, removed int, values []byte) bool {
 		return false
 	}
 	if c := v.chain(); c != nil {
-		if !d.holdCuts(c, index, removed, len(values) > 0) {
+		if !d.pinCuts(c, index, removed, len(values) > 0) {
 			return false
 		}
 		if removed == c.count {
@@ -219,22 +219,22 @@ func (d *Document) splice(path []Step, index, removed int, values []byte) bool {
 	return true
 }
 
-// holdCuts brings in the pages that a removal of elements leaves a part of, and that which others
+// pinCuts brings in the pages that a removal of elements leaves a part of, and that which others
 // are put into. Those that go as a whole are not read.
-func (d *Document) holdCuts(c *chain, index, removed int, put bool) bool {
+func (d *Document) pinCuts(c *chain, index, removed int, put bool) bool {
 	all := removed == c.count
 	begin, left := c.find(index)
 	if put && !all && begin == len(c.runs) {
 		begin--
 	}
-	if begin < len(c.runs) && !all && (put || removed > 0 && (left > 0 || removed < c.runs[begin].n)) && !d.hold(c, c.runs[begin]) {
+	if begin < len(c.runs) && !all && (put || removed > 0 && (left > 0 || removed < c.runs[begin].n)) && !d.pin(c, c.runs[begin]) {
 		return false
 	}
 	end, left := c.find(index + removed)
 	if put && left == 0 && end == len(c.runs) {
 		end--
 	}
-	return end >= len(c.runs) || all || left == 0 && !put || d.hold(c, c.runs[end])
+	return end >= len(c.runs) || all || left == 0 && !put || d.pin(c, c.runs[end])
 }
 
 // removeSome removes elements that lie side by side, and returns how many these were.
@@ -283,7 +283,7 @@ func (d *Document) appendString(path []Step, s []byte) bool {
 	}
 	v := d.value(p)
 	if c := v.chain(); c != nil {
-		if !d.hold(c, c.runs[len(c.runs)-1]) {
+		if !d.pin(c, c.runs[len(c.runs)-1]) {
 			return false
 		}
 		d.growString(c, s)

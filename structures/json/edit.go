@@ -83,13 +83,13 @@ func (d *Document) enter(p place, c *chain, s Step) (place, bool) {
 		}
 		var left int
 		run, left = c.find(s.Index)
-		if !d.hold(c, c.runs[run]) {
+		if !d.pin(c, c.runs[run]) {
 			return p, false
 		}
 		r := c.runs[run]
 		at = d.member(r, wholeRun, r.b, 0, r.n, left, false)
 	} else {
-		if run, at, _ = d.findName(c, s.Name); run < 0 || !d.hold(c, c.runs[run]) {
+		if run, at, _ = d.findName(c, s.Name); run < 0 || !d.pin(c, c.runs[run]) {
 			return p, false
 		}
 	}
@@ -139,7 +139,7 @@ func (d *Document) within(p place, i int) (place, bool) {
 		if run == len(c.runs) {
 			run, left = run-1, c.runs[run-1].n
 		}
-		if !d.hold(c, c.runs[run]) {
+		if !d.pin(c, c.runs[run]) {
 			return p, false
 		}
 		r := c.runs[run]

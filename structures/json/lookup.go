@@ -18,10 +18,10 @@ func (v Value) LookupSteps() int {
 	return 1 + v.Len()/16
 }
 
-// Hold brings in the pages that a change at a path needs: those on the way, those of elements of
+// Pin brings in the pages that a change at a path needs: those on the way, those of elements of
 // an array there, and the one behind whose last member another comes. A change that follows cannot
 // fail for a page then. It reports false if one cannot be read.
-func (d *Document) Hold(path []Step, elements ...int) bool {
+func (d *Document) Pin(path []Step, elements ...int) bool {
 	if d.away == 0 {
 		return true
 	}
@@ -35,7 +35,7 @@ func (d *Document) Hold(path []Step, elements ...int) bool {
 			if i < 0 || i >= c.count {
 				continue
 			}
-			if run, _ := c.find(i); !d.hold(c, c.runs[run]) {
+			if run, _ := c.find(i); !d.pin(c, c.runs[run]) {
 				return false
 			}
 		}
@@ -43,10 +43,10 @@ func (d *Document) Hold(path []Step, elements ...int) bool {
 	return !d.Failed()
 }
 
-// HoldRemoval is Hold for a removal, which moves the last member of an object to the free place.
-func (d *Document) HoldRemoval(path []Step) bool {
+// PinRemoval is Pin for a removal, which moves the last member of an object to the free place.
+func (d *Document) PinRemoval(path []Step) bool {
 	n := len(path)
-	return d.Hold(path) && (n == 0 || path[n-1].Index >= 0 || d.Hold(path[:n-1]))
+	return d.Pin(path) && (n == 0 || path[n-1].Index >= 0 || d.Pin(path[:n-1]))
 }
 
 // Memory is how many bytes a value takes, with what hangs in it. Nothing is read for it.

@@ -38,23 +38,23 @@ func (l *List) Gather() bool { return l.pages.Gather(l.paging()) }
 // Ready makes sure that a push or a pop of one element at an end does not fail. It
 // reports false if a page cannot be read that it needs.
 func (l *List) Ready(end End) bool {
-	return l.nodes == 0 || !l.pages.Unread() && l.present(l.last(end)) && (l.pages.Whole() || l.numbersBeyond())
+	return l.nodes == 0 || !l.pages.Unread() && l.touch(l.last(end)) && (l.pages.Whole() || l.numbersBeyond())
 }
 
 // last is the node at an end of a list that has nodes.
 func (l *List) last(end End) int { return int(end) * (l.nodes - 1) }
 
-// present makes sure that node i is in memory, which fails if it cannot be read. Others
+// touch makes sure that node i is in memory, which fails if it cannot be read. Others
 // may leave memory for it.
-func (l *List) present(i int) bool {
+func (l *List) touch(i int) bool {
 	n := l.node(i)
 	return n.Recent || l.pages.Touch(l.paging(), n.id, n)
 }
 
-// hold is present without others leaving memory.
-func (l *List) hold(i int) bool {
+// pin is touch without others leaving memory.
+func (l *List) pin(i int) bool {
 	n := l.node(i)
-	return l.pages.Hold(l.paging(), n.id, n)
+	return l.pages.Pin(l.paging(), n.id, n)
 }
 
 // entries returns node at, for a walk that has passed some nodes before. The result is nil if it cannot be read.
@@ -83,7 +83,7 @@ func (l *List) take(ch *structures.Change, end End, count int, visit func(elem [
 	default:
 		read = l.Backward(left, -1, func(elem []byte) bool { visit(elem); return true })
 	}
-	if !read || !l.holdBounds(from, left) {
+	if !read || !l.pinBounds(from, left) {
 		return 0
 	}
 	ch.Op(opListPopHead+byte(end), 1)
@@ -92,23 +92,23 @@ func (l *List) take(ch *structures.Change, end End, count int, visit func(elem [
 	return count
 }
 
-// holdBounds makes sure that the pages are in memory within which a list of count
+// pinBounds makes sure that the pages are in memory within which a list of count
 // elements from one on begins and ends. Pages before and behind are not needed.
-func (l *List) holdBounds(from, count int) bool {
+func (l *List) pinBounds(from, count int) bool {
 	if l.pages.Whole() || count == 0 {
 		return !l.pages.Unread()
 	}
 	at, place := l.seek(from)
-	if l.pages.Unread() || place > 0 && !l.present(at) {
+	if l.pages.Unread() || place > 0 && !l.touch(at) {
 		return false
 	}
 	at, place = l.seek(from + count - 1)
-	return place == int(l.node(at).count)-1 || l.hold(at)
+	return place == int(l.node(at).count)-1 || l.pin(at)
 }
 
-// holdEqual makes sure that the pages are in memory that have the elements which Remove
+// pinEqual makes sure that the pages are in memory that have the elements which Remove
 // is to remove. It reads the others too, and reports whether it could.
-func (l *List) holdEqual(count int, elem []byte) bool {
+func (l *List) pinEqual(count int, elem []byte) bool {
 	left, at, step := uint(count), 0, 1
 	switch {
 	case count < 0:

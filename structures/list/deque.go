@@ -198,7 +198,7 @@ func (l *List) spread(i int) bool {
 			continue
 		}
 		for j := from; j < to; j++ {
-			if !l.hold(j) {
+			if !l.pin(j) {
 				return false
 			}
 		}

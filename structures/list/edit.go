@@ -15,7 +15,7 @@ func (l *List) Set(ch *structures.Change, i int, elem []byte) bool {
 	}
 	at, place := l.seek(i)
 	n := l.node(at)
-	if !l.present(at) || !l.numbered(at) || l.pages.Unread() {
+	if !l.touch(at) || !l.numbered(at) || l.pages.Unread() {
 		return false
 	}
 	ch.Op(opListSet, 2)
@@ -61,7 +61,7 @@ func (l *List) Insert(ch *structures.Change, side Side, pivot, elem []byte) (len
 				off = end
 				continue
 			}
-			if !l.hold(at) || !l.numbered(at) || l.pages.Unread() { // off is the same there
+			if !l.pin(at) || !l.numbered(at) || l.pages.Unread() { // off is the same there
 				return l.len, false
 			}
 			if side == After {
@@ -85,7 +85,7 @@ func (l *List) insertIndex(i int, elem []byte) {
 		return
 	}
 	at, place := l.seek(i)
-	if n := l.node(at); l.present(at) && l.numbered(at) {
+	if n := l.node(at); l.touch(at) && l.numbered(at) {
 		l.insertAt(at, n.seek(place), elem)
 	}
 }
@@ -158,7 +158,7 @@ func (l *List) split(at, off int) {
 // of them, the last -count of them if count is negative, all if it is 0. If
 // there is none, or a page cannot be read, it records nothing.
 func (l *List) Remove(ch *structures.Change, count int, elem []byte) int {
-	if !l.pages.Whole() && !l.holdEqual(count, elem) || l.pages.Unread() {
+	if !l.pages.Whole() && !l.pinEqual(count, elem) || l.pages.Unread() {
 		return 0
 	}
 	removed := 0
@@ -266,7 +266,7 @@ func (l *List) tidy(at int) bool {
 // records nothing if nothing is removed, as when a page cannot be read.
 func (l *List) Trim(ch *structures.Change, start, stop int) {
 	from, count := l.Span(start, stop)
-	if count == l.len || !l.holdBounds(from, count) {
+	if count == l.len || !l.pinBounds(from, count) {
 		return
 	}
 	ch.Op(opListTrim, 2)
@@ -275,7 +275,7 @@ func (l *List) Trim(ch *structures.Change, start, stop int) {
 	l.trim(from, count)
 }
 
-// trim needs in memory what holdBounds reads.
+// trim needs in memory what pinBounds reads.
 func (l *List) trim(from, count int) {
 	tail := l.len - from - count
 	l.len = count

@@ -105,7 +105,7 @@ func (l *List) push(end End, elem []byte) {
 // returns false and records nothing. The bytes are valid until the next change
 // of the list.
 func (l *List) Pop(ch *structures.Change, end End) ([]byte, bool) {
-	if l.len == 0 || l.pages.Unread() || !l.present(l.last(end)) {
+	if l.len == 0 || l.pages.Unread() || !l.touch(l.last(end)) {
 		return nil, false
 	}
 	ch.Op(opListPopHead+byte(end), 0)
@@ -178,7 +178,7 @@ func (l *List) shrink() {
 // with one list for both. It returns the element where it now is, or false for
 // an empty list. The same end twice changes and records nothing.
 func (l *List) Rotate(ch *structures.Change, from, to End) ([]byte, bool) {
-	if l.len == 0 || !l.Ready(to) || from != to && !l.hold(l.last(from)) {
+	if l.len == 0 || !l.Ready(to) || from != to && !l.pin(l.last(from)) {
 		return nil, false
 	}
 	if from != to && l.len > 1 {
@@ -199,7 +199,7 @@ func (l *List) Index(i int) ([]byte, bool) {
 	}
 	at, place := l.seek(i)
 	n := l.node(at)
-	if !l.present(at) {
+	if !l.touch(at) {
 		return nil, false
 	}
 	elem, _ := n.next(n.seek(place))

@@ -251,7 +251,7 @@ func (l *List) Apply(op byte, args *structures.Args) error {
 		if from > size || count > size-from {
 			return fmt.Errorf("trim of %d elements to %d from %d: %w", l.len, count, from, structures.ErrCorrupt)
 		}
-		if l.holdBounds(int(from), int(count)) {
+		if l.pinBounds(int(from), int(count)) {
 			l.trim(int(from), int(count))
 		}
 		return nil

@@ -49,7 +49,7 @@ func (r *Resident[P]) Touch(of Pages[P], id uint64, p P) bool {
 	if p.state().Away {
 		r.MakeRoom(of, of.Bytes(p))
 	}
-	return r.Hold(of, id, p)
+	return r.Pin(of, id, p)
 }
 
 // MakeRoom evicts pages if memory is exceeded by far.
@@ -59,8 +59,8 @@ func (r *Resident[P]) MakeRoom(of Pages[P], bytes int) {
 	}
 }
 
-// Hold is Touch without others leaving memory.
-func (r *Resident[P]) Hold(of Pages[P], id uint64, p P) bool {
+// Pin is Touch without others leaving memory.
+func (r *Resident[P]) Pin(of Pages[P], id uint64, p P) bool {
 	if st := p.state(); !st.Away {
 		st.Recent = true
 		return true
@@ -122,7 +122,7 @@ func (r *Resident[P]) Gather(of Pages[P]) bool {
 	ok := true
 	if r.away > 0 {
 		of.Each(0, func(id uint64, p P) bool {
-			ok = r.Hold(of, id, p)
+			ok = r.Pin(of, id, p)
 			return ok && r.away > 0
 		})
 	}

@@ -208,7 +208,7 @@ func (r *Reader) meta() {
 	}
 	name := r.s.String(&r.room)
 	if r.s.Err() == nil && !r.o.Importing {
-		r.s.Fail(fmt.Errorf("slots were on their way to this server (%.40q), and only a part of their keys is in the file", name))
+		r.s.Fail(fmt.Errorf("slots were being moved to this server (%.40q), and only a part of their keys is in the file", name))
 	}
 	for n := r.s.Length(); n > 0 && r.s.Err() == nil; n-- {
 		from, to := r.s.Length(), r.s.Length()

@@ -50,7 +50,7 @@ func (s *integers) has(v int64) bool {
 		return false
 	}
 	k := s.locate(v)
-	if !s.present(k) {
+	if !s.touch(k) {
 		return false
 	}
 	_, found := s.runs[k].find(v)
@@ -68,7 +68,7 @@ func (s *integers) add(v int64) bool {
 		s.insertRun(0, math.MinInt64, r)
 	}
 	k := s.locate(v)
-	if !s.present(k) {
+	if !s.touch(k) {
 		return false
 	}
 	i, found := s.runs[k].find(v)
@@ -124,7 +124,7 @@ func (s *integers) remove(v int64) bool {
 		return false
 	}
 	k := s.locate(v)
-	if !s.present(k) {
+	if !s.touch(k) {
 		return false
 	}
 	r := s.runs[k]

@@ -13,13 +13,13 @@ import (
 // width and the number of its members stay, which the head of the set has too if there
 // are many pages.
 
-// present makes sure that run k is in memory, which fails if it cannot be read.
-func (s *integers) present(k int) bool {
+// touch makes sure that run k is in memory, which fails if it cannot be read.
+func (s *integers) touch(k int) bool {
 	return s.runs[k].Recent || s.pages.Touch(s.paging(), pageOf(s.bounds[k]), s.runs[k])
 }
 
-// fetch reads run k, if it is away.
-func (s *integers) fetch(k int) bool { return s.pages.Hold(s.paging(), pageOf(s.bounds[k]), s.runs[k]) }
+// pin reads run k, if it is away.
+func (s *integers) pin(k int) bool { return s.pages.Pin(s.paging(), pageOf(s.bounds[k]), s.runs[k]) }
 
 // view returns run k for a walk, nil if it cannot be read. One that is away stays so
 // unless memory has room.
@@ -45,7 +45,7 @@ func (s *integers) ready(values []int64) bool {
 		return s.pages.Gather(s.paging())
 	}
 	for _, v := range values {
-		if !s.fetch(s.locate(v)) {
+		if !s.pin(s.locate(v)) {
 			return false
 		}
 	}
@@ -59,7 +59,7 @@ func (s *integers) ready(values []int64) bool {
 		if named < s.runs[k].len() {
 			break
 		}
-		if !s.fetch(k + 1) {
+		if !s.pin(k + 1) {
 			return false
 		}
 	}
@@ -73,9 +73,9 @@ func (s *integers) readyRemove(k int) bool {
 	case s.runs[k].len() > 1 || len(s.runs) == 1:
 		return true
 	case k == 0:
-		return s.fetch(1)
+		return s.pin(1)
 	case len(s.runs) == 2:
-		return s.fetch(0)
+		return s.pin(0)
 	}
 	return true
 }

@@ -114,7 +114,7 @@ func TestLastMemberOfARunNeedsItsNeighbour(t *testing.T) {
 		if !c.first {
 			k = 1
 		}
-		s.ints.fetch(k)
+		s.ints.pin(k)
 		var members []int64
 		for i := range s.ints.runs[k].len() {
 			members = append(members, s.ints.runs[k].at(i))
@@ -300,7 +300,7 @@ func TestRunDoesNotJoinOneThatIsAway(t *testing.T) {
 			s.Shed(1 << 30)
 		}
 		runs := len(s.ints.runs)
-		in := s.ints.fetch(c.small)
+		in := s.ints.pin(c.small)
 		shrink(c.small, 20)
 		if !in || len(s.ints.runs) != runs || !s.ints.runs[c.away].Away {
 			t.Errorf("run %d, %d away: %d runs of %d are left", c.small, c.away, len(s.ints.runs), runs)

@@ -45,7 +45,7 @@ func (s *integers) random(draw func(n int) int) (v int64, ok bool) {
 		k := draw(len(s.runs))
 		r := s.runs[k]
 		if len(s.runs) == 1 || draw(most) < r.len() {
-			if !s.present(k) {
+			if !s.touch(k) {
 				return 0, false
 			}
 			return r.at(draw(r.len())), true

@@ -75,7 +75,7 @@ func (s *Stream) Apply(op byte, args *structures.Args) error {
 		if err := args.Done(); err != nil {
 			return err
 		}
-		if s.holdCut(kept, all) {
+		if s.pinCut(kept, all) {
 			s.trim(kept, all)
 		}
 		return nil
@@ -211,7 +211,7 @@ func (g *Group) redeliver(c *Consumer, after, last ID, now int64) {
 	if !ok {
 		return
 	}
-	if !g.holdPending(c, from, last, math.MaxInt) {
+	if !g.pinPending(c, from, last, math.MaxInt) {
 		return
 	}
 	g.eachOf(c, from, last, func(p *pendingPage, r *record) bool {

@@ -44,9 +44,9 @@ func (s *Stream) Changed() int {
 	return bytes / max(looks, 1) * len(s.dirty)
 }
 
-// present makes sure that page i is in memory, which fails if it cannot be read. Others
+// touch makes sure that page i is in memory, which fails if it cannot be read. Others
 // may leave memory for it.
-func (s *Stream) present(i int) bool {
+func (s *Stream) touch(i int) bool {
 	return s.pages[i].Recent || s.kept.Touch(s.paging(), s.pages[i].id, s.pages[i])
 }
 
@@ -62,9 +62,9 @@ func (s *Stream) entries(i, passed int) *page {
 	return nil
 }
 
-// holdLast makes sure that the last page is in memory.
-func (s *Stream) holdLast() error {
-	if !s.kept.Whole() && !s.kept.Hold(s.paging(), s.pages[len(s.pages)-1].id, s.pages[len(s.pages)-1]) {
+// pinLast makes sure that the last page is in memory.
+func (s *Stream) pinLast() error {
+	if !s.kept.Whole() && !s.kept.Pin(s.paging(), s.pages[len(s.pages)-1].id, s.pages[len(s.pages)-1]) {
 		return fmt.Errorf("last page of a stream cannot be read: %w", structures.ErrCorrupt)
 	}
 	return nil

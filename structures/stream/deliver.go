@@ -62,7 +62,7 @@ func (g *Group) Deliver(ch *structures.Change, c *Consumer, count int, now int64
 	}
 	c.seen, c.active = now, now
 	g.touchConsumer(c)
-	g.s.touch(g)
+	g.s.markDirty(g)
 	op := byte(opDeliver)
 	if noAck {
 		op = opDeliverNoAck
@@ -93,7 +93,7 @@ func (g *Group) Redeliver(ch *structures.Change, c *Consumer, after ID, count in
 	var e Entry
 	var last ID
 	from, ok := after.Next()
-	if !ok || count <= 0 || !g.holdPending(c, from, MaxID, count) {
+	if !ok || count <= 0 || !g.pinPending(c, from, MaxID, count) {
 		return 0
 	}
 	changed := false
@@ -127,7 +127,7 @@ func (g *Group) deliverAgain(p *pendingPage, r *record, now int64) {
 	if r.deliveries < math.MaxUint32-1 {
 		r.deliveries++
 	}
-	g.s.touch(p)
+	g.s.markDirty(p)
 }
 
 // Ack forgets that entries are pending and returns how many were. It records
@@ -143,7 +143,7 @@ func (g *Group) Ack(ch *structures.Change, ids []ID) int {
 	if len(found) == 0 {
 		return 0
 	}
-	g.s.touch(g)
+	g.s.markDirty(g)
 	ch.Op(opAck, 1+2*len(found))
 	ch.String(g.name)
 	for _, id := range found {
@@ -171,7 +171,7 @@ func (g *Group) Claim(ch *structures.Change, c *Consumer, now int64, entries []P
 	}
 	c.seen, c.active = now, now
 	g.touchConsumer(c)
-	g.s.touch(g)
+	g.s.markDirty(g)
 }
 
 // Find returns what is known of a pending entry; ok is false if it is not pending.

@@ -106,7 +106,7 @@ func (s *Stream) Clean() {
 	}
 	for _, p := range s.pages {
 		p.Stored = false
-		s.touch(p)
+		s.markDirty(p)
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *Stream) Taint() {
 	}
 	for _, p := range s.every() {
 		if e, ok := p.(*page); !ok || !e.Away {
-			s.touch(p)
+			s.markDirty(p)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func (s *Stream) CreateGroup(ch *structures.Change, name []byte, last ID, read i
 	g.name, g.last, g.read = string(name), last, read
 	s.groups[g.name] = g
 	s.memory += g.fixedMemory()
-	s.touch(g)
+	s.markDirty(g)
 	return g
 }
 
@@ -177,7 +177,7 @@ func (g *Group) SetID(ch *structures.Change, last ID, read int64) {
 	recordID(ch, last)
 	ch.Int(read)
 	g.last, g.read = last, read
-	g.s.touch(g)
+	g.s.markDirty(g)
 }
 
 // Lag returns how many entries are new to the group; ok is false if it is not
@@ -261,7 +261,7 @@ func (g *Group) CreateConsumer(ch *structures.Change, name []byte, now int64) *C
 	c := &Consumer{name: string(name), number: number, seen: now, active: Never}
 	g.addConsumer(c)
 	g.touchConsumer(c)
-	g.s.touch(g)
+	g.s.markDirty(g)
 	return c
 }
 
@@ -295,7 +295,7 @@ func (g *Group) DeleteConsumer(ch *structures.Change, name []byte) (forgotten in
 		}
 		p.records, p.oldest = slices.Clone(p.records), 0
 		g.s.memory += p.memory()
-		g.s.touch(p)
+		g.s.markDirty(p)
 	}
 	if emptied {
 		g.pending = slices.DeleteFunc(g.pending, func(p *pendingPage) bool { return p.gone })
@@ -305,7 +305,7 @@ func (g *Group) DeleteConsumer(ch *structures.Change, name []byte) (forgotten in
 	delete(g.byNumber, c.number)
 	g.free = append(g.free, c.number)
 	g.touchConsumer(c)
-	g.s.touch(g)
+	g.s.markDirty(g)
 	return forgotten, true
 }
 

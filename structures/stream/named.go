@@ -147,7 +147,7 @@ func (s *Stream) Name(ch *structures.Change, pid, text []byte, id ID, now int64)
 		n.next++
 	}
 	s.putName(page, pid, text, hash, id, now)
-	s.touch(page)
+	s.markDirty(page)
 }
 
 // Naming is what XINFO shows of names.

@@ -172,7 +172,7 @@ func (s *Stream) forgetName(at int) {
 	i := sort.Search(len(n.pages), func(i int) bool { return at < int(n.pages[i].end) })
 	page := n.pages[i]
 	if page.left--; page.left > 0 {
-		s.touch(page)
+		s.markDirty(page)
 		return
 	}
 	s.drop(page)

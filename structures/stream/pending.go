@@ -199,8 +199,8 @@ func (g *Group) split(i int) *pendingPage {
 	g.s.memory += p.memory() + q.memory()
 	g.list(p)
 	g.list(q)
-	g.s.touch(p)
-	g.s.touch(q)
+	g.s.markDirty(p)
+	g.s.markDirty(q)
 	return q
 }
 
@@ -225,7 +225,7 @@ func (g *Group) take(id ID) bool {
 		return true
 	}
 	p.records = slices.Delete(p.records, at, at+1)
-	g.s.touch(p)
+	g.s.markDirty(p)
 	g.tighten(i)
 	return true
 }
@@ -258,7 +258,7 @@ func (g *Group) tighten(i int) {
 			g.s.memory += a.memory()
 			g.removePage(k + 1)
 			g.list(a)
-			g.s.touch(a)
+			g.s.markDirty(a)
 			return
 		}
 	}
@@ -274,7 +274,7 @@ func (g *Group) own(p *pendingPage, c *Consumer) {
 	c.pending++
 	p.oldest = 0
 	g.enter(p, c)
-	g.s.touch(p)
+	g.s.markDirty(p)
 }
 
 // enter puts a page into the list of a consumer.
@@ -313,7 +313,7 @@ func (g *Group) disown(p *pendingPage, number uint32) {
 	if p.count(number, 2) == 1 {
 		g.leave(p, c)
 	}
-	g.s.touch(p)
+	g.s.markDirty(p)
 }
 
 // unlist takes a page from the lists of all consumers that have records in it.

@@ -12,8 +12,8 @@ import (
 // Unread reports that a page could not be read for the command under way.
 func (s *Stream) Unread() bool { return s.kept.Unread() }
 
-// holdAll makes sure that pages are in memory together, and reports whether it could.
-func (s *Stream) holdAll(pages iter.Seq[int]) bool {
+// pinAll makes sure that pages are in memory together, and reports whether it could.
+func (s *Stream) pinAll(pages iter.Seq[int]) bool {
 	bytes := 0
 	for i := range pages {
 		if p := s.pages[i]; p.Away {
@@ -23,7 +23,7 @@ func (s *Stream) holdAll(pages iter.Seq[int]) bool {
 	if bytes > 0 {
 		s.kept.MakeRoom(s.paging(), bytes)
 		for i := range pages {
-			if !s.kept.Hold(s.paging(), s.pages[i].id, s.pages[i]) {
+			if !s.kept.Pin(s.paging(), s.pages[i].id, s.pages[i]) {
 				return false
 			}
 		}
@@ -48,7 +48,7 @@ func (s *Stream) Ready(ids ...ID) bool {
 	if s.kept.Whole() {
 		return true
 	}
-	if !s.holdAll(s.pagesOf(slices.Values(ids))) {
+	if !s.pinAll(s.pagesOf(slices.Values(ids))) {
 		return false
 	}
 	// The last pages may go with their entries, and then another one is the last.
@@ -59,7 +59,7 @@ func (s *Stream) Ready(ids ...ID) bool {
 	}
 	for i := last; i >= max(0, last-len(ids)); i-- {
 		if s.pages[i].Away {
-			return s.kept.Hold(s.paging(), s.pages[i].id, s.pages[i])
+			return s.kept.Pin(s.paging(), s.pages[i].id, s.pages[i])
 		}
 	}
 	return true
@@ -79,12 +79,12 @@ func (g *Group) ReadyNew(count int) bool {
 	first := s.pages[i]
 	fresh := first.live
 	if first.floor().Less(from) { // how many of its entries are new is not known without it
-		if !s.present(i) {
+		if !s.touch(i) {
 			return false
 		}
 		fresh = first.liveFrom(from)
 	}
-	return s.holdAll(func(yield func(int) bool) {
+	return s.pinAll(func(yield func(int) bool) {
 		left := count
 		for at := i; at < len(s.pages) && left > 0 && yield(at); at++ {
 			if at > i {
@@ -100,12 +100,12 @@ func (g *Group) ReadyNew(count int) bool {
 // acknowledged.
 func (g *Group) ReadyAgain(c *Consumer, behind ID, count int) bool {
 	from, ok := behind.Next()
-	return !ok || g.holdPending(c, from, MaxID, count)
+	return !ok || g.pinPending(c, from, MaxID, count)
 }
 
-// holdPending is ReadyAgain for the entries from one ID to another.
-func (g *Group) holdPending(c *Consumer, from, to ID, count int) bool {
-	return g.s.kept.Whole() || g.s.holdAll(g.s.pagesOf(func(yield func(ID) bool) {
+// pinPending is ReadyAgain for the entries from one ID to another.
+func (g *Group) pinPending(c *Consumer, from, to ID, count int) bool {
+	return g.s.kept.Whole() || g.s.pinAll(g.s.pagesOf(func(yield func(ID) bool) {
 		left := count
 		g.eachOf(c, from, to, func(_ *pendingPage, r *record) bool {
 			left--
@@ -119,12 +119,12 @@ func (g *Group) holdPending(c *Consumer, from, to ID, count int) bool {
 func (s *Stream) ReadyTrim(t *Trim, added int) bool {
 	was := t.Len
 	t.Len -= added
-	t.ready = s.kept.Whole() || s.holdTrim(t)
+	t.ready = s.kept.Whole() || s.pinTrim(t)
 	t.Len = was
 	return t.ready
 }
 
-func (s *Stream) holdTrim(t *Trim) bool {
+func (s *Stream) pinTrim(t *Trim) bool {
 	if !t.ByID && s.len <= t.Len {
 		return !s.Unread()
 	}
@@ -134,15 +134,15 @@ func (s *Stream) holdTrim(t *Trim) bool {
 		return !s.Unread() && s.Ready(t.ids...)
 	}
 	kept, all := s.keep(t)
-	return !s.Unread() && s.holdCut(kept, all)
+	return !s.Unread() && s.pinCut(kept, all)
 }
 
-// holdCut makes sure that the page is in memory in which a stream begins that is
+// pinCut makes sure that the page is in memory in which a stream begins that is
 // trimmed, unless all of it is kept.
-func (s *Stream) holdCut(kept ID, all bool) bool {
+func (s *Stream) pinCut(kept ID, all bool) bool {
 	if all || s.kept.Whole() {
 		return true
 	}
 	i := s.seek(kept)
-	return i == len(s.pages) || !s.pages[i].floor().Less(kept) || s.kept.Hold(s.paging(), s.pages[i].id, s.pages[i])
+	return i == len(s.pages) || !s.pages[i].floor().Less(kept) || s.kept.Pin(s.paging(), s.pages[i].id, s.pages[i])
 }

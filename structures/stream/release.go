@@ -43,7 +43,7 @@ func (g *Group) Release(ch *structures.Change, entries []Pending) {
 		ch.Int(e.Deliveries)
 		g.put(e.ID, g.nobody, math.MinInt64+g.released, clampDeliveries(e.Deliveries))
 	}
-	g.s.touch(g)
+	g.s.markDirty(g)
 }
 
 func (g *Group) applyRelease(args *structures.Args) error {

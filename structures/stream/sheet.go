@@ -30,7 +30,7 @@ func (g *Group) touchConsumer(c *Consumer) {
 	}
 	for n := range uint32(sheetConsumers) {
 		if g.byNumber[sh.first+n] != nil {
-			g.s.touch(sh)
+			g.s.markDirty(sh)
 			return
 		}
 	}

@@ -165,7 +165,7 @@ func Decode(head []byte) (*Stream, error) {
 	}
 	p.Stored = false
 	s.addPage(0, p)
-	s.touch(p)
+	s.markDirty(p)
 	return s, s.checkLast()
 }
 
@@ -302,7 +302,7 @@ func (s *Stream) Complete() error {
 		return fmt.Errorf("stream lacks %d pages: %w", s.kept.Count(), structures.ErrCorrupt)
 	}
 	s.promised, s.loaded = nil, nil
-	return errors.Join(s.checkLast(), s.holdLast())
+	return errors.Join(s.checkLast(), s.pinLast())
 }
 
 // complete puts the pages of a group in order and counts what they have.

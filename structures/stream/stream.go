@@ -146,7 +146,7 @@ func (s *Stream) add(id ID, pairs [][]byte, open bool) {
 	}
 	p.add(id, pairs)
 	s.memory += p.memory()
-	s.touch(p)
+	s.markDirty(p)
 	s.len++
 	s.added++
 	s.last = id
@@ -180,7 +180,7 @@ func (s *Stream) Has(id ID) bool {
 // Get fills e with an entry. It returns false if there is none with this ID.
 func (s *Stream) Get(e *Entry, id ID) bool {
 	i := s.seek(id)
-	if i == len(s.pages) || id.Less(s.pages[i].floor()) || !s.present(i) {
+	if i == len(s.pages) || id.Less(s.pages[i].floor()) || !s.touch(i) {
 		return false
 	}
 	_, ok := s.pages[i].find(e, id)
@@ -237,12 +237,12 @@ func (s *Stream) remove(id ID) bool {
 	s.memory -= p.memory()
 	p.erase(at)
 	s.memory += p.memory()
-	s.touch(p)
+	s.markDirty(p)
 	return true
 }
 
-// touch notes that a page changed.
-func (s *Stream) touch(p storable) {
+// markDirty notes that a page changed.
+func (s *Stream) markDirty(p storable) {
 	if l := p.leafOf(); !l.Dirty {
 		l.Dirty = true
 		s.dirty = append(s.dirty, p)

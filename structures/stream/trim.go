@@ -78,7 +78,7 @@ func (s *Stream) keep(t *Trim) (kept ID, all bool) {
 		case t.ByID:
 			return t.Min, false
 		}
-		if !s.present(i) {
+		if !s.touch(i) {
 			return ID{}, false
 		}
 		return p.nth(left - t.Len), false
@@ -131,7 +131,7 @@ func (s *Stream) trim(kept ID, all bool) (removed int) {
 		s.len -= p.live - live
 		p.eraseBefore(kept)
 		s.memory += p.memory()
-		s.touch(p)
+		s.markDirty(p)
 	}
 	return before - s.len
 }

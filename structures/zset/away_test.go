@@ -290,10 +290,10 @@ func warm(r *rand.Rand, s *Set, m scored) {
 		s.Range(from, 100, func([]byte, float64) bool { return true })
 	case 2:
 		spared := s.index.bucket(r.Uint32())
-		s.index.each(0, func(bk *bucket) bool { return bk == spared || s.index.present(bk) })
+		s.index.each(0, func(bk *bucket) bool { return bk == spared || s.index.pin(bk) })
 		for _, l := range s.numbered {
 			if l != nil && r.IntN(20) > 0 {
-				s.present(l)
+				s.pin(l)
 			}
 		}
 	}

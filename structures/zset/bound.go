@@ -65,7 +65,7 @@ func (b *Bound) afterChild(t *tree, n *branch, i int) (after, ok bool) {
 		if c := l.compareStub(b.member); c != 0 {
 			return c < 0, true
 		}
-		if !t.present(l) {
+		if !t.pin(l) {
 			return false, false
 		}
 	}

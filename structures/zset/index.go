@@ -203,9 +203,9 @@ func (x *index) dropOps(s *bucket) {
 	s.ops, s.written = nil, 0
 }
 
-// present makes sure that a bucket is in memory, which fails if it cannot be read.
-func (x *index) present(s *bucket) bool {
-	return s.Recent || x.pages.Hold(x.paging(), s.id(), s)
+// pin makes sure that a bucket is in memory, which fails if it cannot be read.
+func (x *index) pin(s *bucket) bool {
+	return s.Recent || x.pages.Pin(x.paging(), s.id(), s)
 }
 
 // known returns an error if entries of a bucket tell of leaves that are not there.

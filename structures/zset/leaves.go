@@ -163,9 +163,9 @@ func (ls *leaves) gain(l *leaf, b uint64, member []byte) {
 	ls.resized(l, before)
 }
 
-// present makes sure that a leaf is in memory, which fails if it cannot be read.
-func (ls *leaves) present(l *leaf) bool {
-	return l.Recent || ls.pages.Hold(ls.paging(), uint64(l.num), l)
+// pin makes sure that a leaf is in memory, which fails if it cannot be read.
+func (ls *leaves) pin(l *leaf) bool {
+	return l.Recent || ls.pages.Pin(ls.paging(), uint64(l.num), l)
 }
 
 // twin reports that a leaf in memory has another member with the hash of an entry.

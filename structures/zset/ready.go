@@ -45,12 +45,12 @@ func (s *Set) ReadyAdd(n int, entry func(i int) (score float64, member []byte)) 
 		if to == nil || s.unread() || !s.readyEntries(hash, n) {
 			return false
 		}
-		if needs[to] += entrySize(m); !to.takes(scoreBits(score), needs[to]) && !s.present(to) {
+		if needs[to] += entrySize(m); !to.takes(scoreBits(score), needs[to]) && !s.pin(to) {
 			return false
 		}
 	}
 	for to := range needs {
-		if len(sources) > 0 && !s.present(to) {
+		if len(sources) > 0 && !s.pin(to) {
 			return false
 		}
 	}
@@ -58,7 +58,7 @@ func (s *Set) ReadyAdd(n int, entry func(i int) (score float64, member []byte)) 
 	for _, l := range sources {
 		for _, near := range [2]*leaf{previous(l), next(l)} {
 			if near != nil {
-				if !s.present(near) {
+				if !s.pin(near) {
 					return false
 				}
 				needs[near] += needs[l]
@@ -66,19 +66,19 @@ func (s *Set) ReadyAdd(n int, entry func(i int) (score float64, member []byte)) 
 		}
 	}
 	for l, need := range needs {
-		if l.bytes()+need > leafBytes && !(s.present(l) && s.holdMoved(l, 0, l.len())) {
+		if l.bytes()+need > leafBytes && !(s.pin(l) && s.pinMoved(l, 0, l.len())) {
 			return false
 		}
 	}
 	return true
 }
 
-// holdEntries makes sure that the buckets of entries are in memory.
-func (s *Set) holdEntries(l *leaf, from, to int) bool {
+// pinEntries makes sure that the buckets of entries are in memory.
+func (s *Set) pinEntries(l *leaf, from, to int) bool {
 	for i := from; i < to; i++ {
 		hash := s.hashOf(l.member(i))
 		bk := s.index.bucket(hash)
-		if !s.index.present(bk) {
+		if !s.index.pin(bk) {
 			return false
 		}
 		if bk.entry(hash, l.num) < 0 { // a page that is not of this set
@@ -91,18 +91,18 @@ func (s *Set) holdEntries(l *leaf, from, to int) bool {
 // readyEntries makes sure that the bucket of a hash can get some entries.
 func (s *Set) readyEntries(hash uint32, n int) bool {
 	bk := s.index.bucket(hash)
-	return bk.takes(n) || s.index.present(bk)
+	return bk.takes(n) || s.index.pin(bk)
 }
 
-// holdMoved is holdEntries for entries that are to go to another leaf: a bucket that is away
+// pinMoved is pinEntries for entries that are to go to another leaf: a bucket that is away
 // need not be read for that, unless two members have the same entry there.
-func (s *Set) holdMoved(l *leaf, from, to int) bool {
+func (s *Set) pinMoved(l *leaf, from, to int) bool {
 	for i := from; i < to; i++ {
 		hash := s.hashOf(l.member(i))
 		if s.index.bucket(hash).Away && !s.twin(l, i, hash) {
 			continue
 		}
-		if !s.holdEntries(l, i, i+1) {
+		if !s.pinEntries(l, i, i+1) {
 			return false
 		}
 	}
@@ -148,7 +148,7 @@ func (s *Set) readyFill(l *leaf, i int, b uint64, member []byte) bool {
 	need := entrySize(member)
 	switch {
 	case need > leafBytes || l.big():
-		return s.holdMoved(l, 0, l.len())
+		return s.pinMoved(l, 0, l.len())
 	case len(l.buf)+need <= leafBytes:
 		return true
 	}
@@ -169,7 +169,7 @@ func (s *Set) readyFill(l *leaf, i int, b uint64, member []byte) bool {
 	if to > i {
 		to--
 	}
-	return s.holdMoved(l, from, to)
+	return s.pinMoved(l, from, to)
 }
 
 // readyMove makes sure that entry i of a leaf can be given another score.
@@ -209,7 +209,7 @@ func (s *Set) readyRange(rank, count int) bool {
 	emptied := 0
 	for l, i := s.at(rank); count > 0; l, i = next(l), 0 {
 		n := min(count, l.len()-i)
-		if !s.present(l) || !s.holdEntries(l, i, i+n) {
+		if !s.pin(l) || !s.pinEntries(l, i, i+n) {
 			return false
 		}
 		if n == l.len() {

@@ -31,7 +31,7 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 			s.Shed(roomBytes) // nothing is held from here on
 		}
 		bk := s.index.bucket(uint32(from))
-		if !s.index.present(bk) {
+		if !s.index.pin(bk) {
 			return 0
 		}
 		batch = batch[:0]
@@ -62,7 +62,7 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 // there are.
 func (s *Set) visitHash(slot uint64, visit func(member []byte, score float64)) (n int) {
 	hash, l := uint32(slot>>32), s.named(slot)
-	if l == nil || !s.present(l) {
+	if l == nil || !s.pin(l) {
 		return 0
 	}
 	for i, slot := range l.slots {

@@ -73,7 +73,7 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 		return nil, 0
 	}
 	bk := s.index.bucket(hash)
-	if bk.Away && !bk.may(hash) || !s.index.present(bk) {
+	if bk.Away && !bk.may(hash) || !s.index.pin(bk) {
 		return nil, 0
 	}
 	slots := bk.slots
@@ -86,7 +86,7 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 		if l == nil {
 			continue
 		}
-		if !s.present(l) {
+		if !s.pin(l) {
 			return nil, 0
 		}
 		if i := l.findTag(tagOf(hash), member); i >= 0 {

@@ -71,7 +71,7 @@ func previous(l *leaf) *leaf {
 // The set must not be empty. The leaf is nil if a page cannot be read.
 func (t *tree) seek(b *Bound) (l *leaf, i, rank int) {
 	l, rank = t.leafOf(b)
-	if l == nil || !t.present(l) {
+	if l == nil || !t.pin(l) {
 		return nil, 0, 0
 	}
 	i = b.in(l)

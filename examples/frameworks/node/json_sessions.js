@@ -1,4 +1,4 @@
-// express-session with sessions that are JSON documents, of which requests change parts.
+// express-session with sessions that are JSON documents; requests change parts of them.
 import assert from "node:assert";
 import express from "express";
 import session from "express-session";

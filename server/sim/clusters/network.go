@@ -82,7 +82,7 @@ func (n *network) separated(from, to string) bool {
 	return n.cut[[2]string{from, to}]
 }
 
-// change changes what gets through, and has all connections look at it.
+// change changes what gets through, and makes all connections look at it.
 func (n *network) change(f func()) {
 	n.mu.Lock()
 	f()

@@ -41,7 +41,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// look has readers and writers look again.
+// look makes readers and writers look again.
 func (p *pipe) look() {
 	signal(p.changed)
 	signal(p.room)
