@@ -41,9 +41,7 @@ func Start(o Options) (*Store, error) {
 	s.commits.Init(commits.Config{Files: &s.files, Reserve: &s.reserve, Passes: &s.writer, Pacer: &s.writer, Operator: operatorLog{s},
 		Elapsed: o.Elapsed, Hash: s.Hash, LockAll: s.keyspace.LockAll, Done: s.ctx.Done()})
 	s.join()
-	s.initWriter()
-	s.initReplay()
-	s.initPasses()
+	s.initRooms()
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)

@@ -31,7 +31,7 @@ const pollInterval = 250 * time.Millisecond
 type Group interface {
 	// InLog returns the position of a record in the log of the group.
 	InLog(last journal.Position) journal.Position
-	// CutTail has the log keep no more than it has to behind a record.
+	// CutTail drops what the log of the group need not keep of the records up to one.
 	CutTail(lsn uint64) error
 	// Leave gives up the leadership. The group makes memory anew then.
 	Leave()
