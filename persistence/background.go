@@ -18,7 +18,7 @@ func (s *Store) startTasks() {
 		commit = s.commits.Start()
 	}
 	s.commits.Serve(commit)
-	list := []*tasks.Work{commit, s.materialiseTask(), s.warmer.Work(), s.touchTask()}
+	list := []*tasks.Work{commit, s.passes.Work(), s.warmer.Work(), s.touchTask()}
 	if s.opts.Reserve > 0 {
 		list = append(list, &tasks.Work{Name: "room", Period: reserve.Period, Step: func(bool) {
 			s.reserve.Watch(func() bool { return s.files.Disk.Err() == nil })

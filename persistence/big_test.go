@@ -51,7 +51,7 @@ func TestReplayOfBigValuesLeavesWhatThereWas(t *testing.T) {
 			})
 		}
 		if seed%2 == 0 {
-			if err := s.Materialise(context.Background()); err != nil {
+			if err := s.passes.Materialise(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			all(s, 1, func(tx *Tx) { stepBig(t, r, tx, want) })
@@ -90,8 +90,8 @@ func TestBigStringThatChangesWhileItIsWrittenIsFoundAgain(t *testing.T) {
 		all(s, 1, func(tx *Tx) { tx.SetString(key, want, NoExpiry) })
 		written := make(chan error, 1) // what the passes answered
 		go func() {
-			err := s.Materialise(context.Background())
-			written <- errors.Join(err, s.Materialise(context.Background()))
+			err := s.passes.Materialise(context.Background())
+			written <- errors.Join(err, s.passes.Materialise(context.Background()))
 		}()
 		var pace pace
 		for done := false; !done; {
@@ -247,7 +247,7 @@ func TestBigRecordsAreFilesOfTheLog(t *testing.T) {
 			t.Error("the value is not what it was")
 		}
 	})
-	if err := s.Materialise(context.Background()); err != nil {
+	if err := s.passes.Materialise(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if files, size := s.files.Log.Size(); files != 1 || size > 1<<20 {

@@ -17,24 +17,6 @@ func (s *Store) loadTexts() (err error) {
 	return err
 }
 
-// takeTexts returns which texts are to be written.
-func (s *Store) takeTexts() catalog.Changes {
-	sh := &s.keyspace.Shard[keyspace.TextShard]
-	if !s.keyspace.LockSound(sh) {
-		return nil // the journal is not cut
-	}
-	defer sh.Mu.Unlock()
-	return s.catalog.Take()
-}
-
-// keepTexts is called when what takeTexts returned could not be written.
-func (s *Store) keepTexts(changed catalog.Changes) {
-	sh := &s.keyspace.Shard[keyspace.TextShard]
-	sh.Mu.Lock()
-	defer sh.Mu.Unlock()
-	changed.Keep()
-}
-
 // TextKind is a kind of texts.
 type TextKind byte
 

@@ -58,7 +58,7 @@ func cutTexts(t *testing.T, fault diskFault, k int) (failure error) {
 		}
 	}
 	disk.arm(k)
-	failure = s.Materialise(context.Background())
+	failure = s.passes.Materialise(context.Background())
 	if disk.heal(); failure != nil {
 		p.second("commit")
 		p.second("commit")

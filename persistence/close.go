@@ -95,7 +95,7 @@ func (s *Store) tidy() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), tidyBudget)
 	defer cancel()
-	if err := s.Materialise(ctx); err != nil {
+	if err := s.passes.Materialise(ctx); err != nil {
 		s.opts.Logf(LevelDebug, "the journal is not empty at the end: %v", err)
 	}
 }

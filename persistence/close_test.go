@@ -20,9 +20,9 @@ func TestCloseStopsAPassUnderWay(t *testing.T) {
 	ended := make(chan error, 1)
 	var once sync.Once
 	go func() {
-		ended <- s.Materialise(changing{s.passes, func() {
+		ended <- s.passes.Materialise(changing{s.passes.Ctx, func() {
 			once.Do(func() { close(begun) })
-			<-s.passes.Done()
+			<-s.passes.Ctx.Done()
 		}})
 	}()
 	<-begun

@@ -119,12 +119,12 @@ func churn(t *testing.T, s *Store, now *atomic.Int64, stop chan struct{}) {
 		s.ExpireCycle(now.Load(), 1e6)
 		s.Stats()
 		if i%5 == 0 {
-			if err := s.Materialise(t.Context()); err != nil {
+			if err := s.passes.Materialise(t.Context()); err != nil {
 				t.Errorf("materialise: %v", err)
 			}
 		}
 		if i%20 == 1 {
-			if err := s.Reload(); err != nil {
+			if err := s.passes.Reload(); err != nil {
 				t.Errorf("reload: %v", err)
 			}
 		}

@@ -38,7 +38,7 @@ func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint6
 		var err error
 		for range due {
 			if err == nil {
-				err = s.Materialise(context.Background())
+				err = s.passes.Materialise(context.Background())
 			}
 		}
 		stopped <- err

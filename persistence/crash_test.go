@@ -188,7 +188,7 @@ func TestFullDiskLosesNothingConfirmed(t *testing.T) {
 		if s.WriteError() == nil {
 			t.Fatal("no WriteError on a full disk")
 		}
-		if err := s.Materialise(t.Context()); err == nil {
+		if err := s.passes.Materialise(t.Context()); err == nil {
 			t.Fatal("materialised to a full disk")
 		}
 		all(s, 1, func(tx *Tx) {

@@ -20,7 +20,7 @@ func TestFilesHaveKeysOfOneKind(t *testing.T) {
 			all(s, 1, func(tx *Tx) { tx.SetString(key, make([]byte, 1000), NoExpiry) })
 		}
 		if round == 0 {
-			if err := s.Materialise(t.Context()); err != nil {
+			if err := s.passes.Materialise(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

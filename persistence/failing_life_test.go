@@ -152,7 +152,7 @@ func (l *life) write() {
 
 // cold makes the values that the disk has leave memory.
 func (l *life) cold() {
-	if l.s.Materialise(context.Background()) == nil {
+	if l.s.passes.Materialise(context.Background()) == nil {
 		l.s.SetMaxMemory(1, PolicySpill, 5)
 		for range 8 {
 			l.s.MakeRoom()
@@ -191,7 +191,7 @@ func (l *life) live() {
 	for step := range 24 {
 		switch step {
 		case 3, 9, 14:
-			_ = l.s.Materialise(context.Background())
+			_ = l.s.passes.Materialise(context.Background())
 		case 5, 11, 16, 17, 18, 19:
 			l.flush()
 		case 7:
@@ -232,7 +232,7 @@ func (l *life) heal() {
 		l.fatalf("nothing was written after the disk was healed")
 	}
 	l.check()
-	if err := l.s.Materialise(context.Background()); err != nil {
+	if err := l.s.passes.Materialise(context.Background()); err != nil {
 		l.fatalf("materialise on a healed disk: %v", err)
 	}
 	l.check()

@@ -47,7 +47,7 @@ func (s *Store) Freeze() (*Frozen, error) {
 
 func (s *Store) freeze() (*Frozen, error) {
 	// What is in the journal would have to be replayed.
-	if err := s.Materialise(s.passes); err != nil && !errors.Is(err, keyspace.ErrTorn) {
+	if err := s.passes.Materialise(s.passes.Ctx); err != nil && !errors.Is(err, keyspace.ErrTorn) {
 		return nil, err
 	}
 	dir := s.opts.FS.PathJoin(s.opts.Dir, frozenDir)
@@ -74,7 +74,7 @@ func (s *Store) freeze() (*Frozen, error) {
 		return nil, errors.Join(err, s.opts.FS.RemoveAll(dir))
 	}
 	f := &Frozen{of: s, s: copied, record: copied.commits.Journal.Newest()}
-	if err := copied.Materialise(s.passes); err != nil { // then everything is found in the order of the disk
+	if err := copied.passes.Materialise(s.passes.Ctx); err != nil { // then everything is found in the order of the disk
 		return nil, errors.Join(err, copied.Close(), s.opts.FS.RemoveAll(dir))
 	}
 	return f, nil

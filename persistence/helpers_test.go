@@ -53,7 +53,7 @@ func all(s *Store, now int64, f func(tx *Tx)) uint64 {
 
 func materialise(t testing.TB, s *Store) {
 	t.Helper()
-	if err := s.Materialise(context.Background()); err != nil {
+	if err := s.passes.Materialise(context.Background()); err != nil {
 		t.Fatalf("materialise: %v", err)
 	}
 }

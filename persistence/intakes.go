@@ -144,7 +144,7 @@ func (s *Store) CopyTo(in *intake.Intake, keep func(db int, key []byte, kind str
 	if !s.keys.Equal(in.Secrets) {
 		return ErrMember
 	}
-	err := s.Materialise(context.Background())
+	err := s.passes.Materialise(context.Background())
 	if err == nil {
 		s.files.Disk.RLock()
 		defer s.files.Disk.RUnlock()

@@ -36,13 +36,12 @@ func Start(o Options) (*Store, error) {
 	s.keyspace.Init(&s.keys.Values, o.RecentBytes)
 	s.feed.Keys = &s.keys.Values
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.passes, s.stopPasses = context.WithCancel(s.ctx)
+	s.passes.Ctx, s.stopPasses = context.WithCancel(s.ctx)
 	s.initFiles()
 	s.commits.Init(commits.Config{Files: &s.files, Reserve: &s.reserve, Passes: &s.writer, Pacer: &s.writer, Operator: operatorLog{s},
 		Elapsed: o.Elapsed, Hash: s.Hash, LockAll: s.keyspace.LockAll, Done: s.ctx.Done()})
 	s.join()
-	s.initWriter()
-	s.initReplay()
+	s.initRooms()
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)
@@ -62,7 +61,7 @@ func (s *Store) survey() error {
 	}
 	s.keys = format.DeriveKeys(s.files.Meta.Secret)
 	s.keyspace.Phys = s.files.Meta.Phys
-	s.trimmed.Store(s.files.Meta.Trimmed.LSN)
+	s.passes.Trimmed.Store(s.files.Meta.Trimmed.LSN)
 	if err := s.openLog(); err != nil {
 		return err
 	}

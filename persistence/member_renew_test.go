@@ -28,7 +28,7 @@ func (n *node) unused(identity string) string {
 		return "there are keys or texts"
 	case n.s.commits.Journal.Newest() != 0 || n.s.commits.Synced() != 0:
 		return "there are records"
-	case n.s.trimmed.Load() != 0 || !n.looksForExpiries():
+	case n.s.passes.Trimmed.Load() != 0 || !n.looksForExpiries():
 		return "something is known of the former store"
 	}
 	return ""

@@ -399,7 +399,7 @@ func (n *node) materialise() {
 	}
 	done, s := make(chan error, 1), n.s
 	n.passes = append(n.passes, done)
-	go func() { done <- s.Materialise(s.passes) }()
+	go func() { done <- s.passes.Materialise(s.passes.Ctx) }()
 	n.w.effects["pass that waits"]++
 }
 

@@ -18,27 +18,15 @@ func (s *Store) Member() *member.Member { return s.member }
 type memberHost struct{ s *Store }
 
 func (h memberHost) Live() member.Applier       { return h.s.replay.Live() }
-func (h memberHost) HoldStill() (end func())    { return h.s.holdStill() }
+func (h memberHost) HoldStill() (end func())    { return h.s.passes.HoldStill() }
+func (h memberHost) Remake() error              { return h.s.passes.Anew(0) }
 func (h memberHost) Rewarm()                    { h.s.warmer.Restart() }
 func (h memberHost) Meta() *format.Meta         { return &h.s.files.Meta }
-func (h memberHost) Trimmed(lsn uint64)         { h.s.trimmed.Store(lsn) }
+func (h memberHost) Trimmed(lsn uint64)         { h.s.passes.Trimmed.Store(lsn) }
 func (h memberHost) LogConfig() storelog.Config { return h.s.files.LogConfig() }
 func (h memberHost) Options() *pebble.Options   { return h.s.files.Options(h.s.files.Disk.Fence()) }
 func (h memberHost) Failed(err error) error     { return h.s.files.Failed(err) }
 func (h memberHost) Grown()                     { h.s.writer.Grown() }
-
-// Remake implements member.Host.
-func (h memberHost) Remake() error {
-	if err := h.s.forgetPass(); err != nil {
-		return err
-	}
-	h.s.forgetMemory()
-	if err := h.s.recall(); err != nil {
-		return err
-	}
-	h.s.catalog.Tell()
-	return nil
-}
 
 // AnyKeys implements member.Host.
 func (h memberHost) AnyKeys() bool {

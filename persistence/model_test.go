@@ -326,7 +326,7 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 			s.MakeRoom()
 			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
 		case 6:
-			if err := s.Reload(); err != nil {
+			if err := s.passes.Reload(); err != nil {
 				t.Fatalf("reload: %v", err)
 			}
 		case 7, 8:

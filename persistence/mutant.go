@@ -6,8 +6,7 @@ package persistence
 type mutant int
 
 const (
-	noMutant       mutant = iota
-	overcutJournal        // the journal is trimmed beyond what is written
+	noMutant mutant = iota
 
 	unkeptRecords // records that are not on the device are acknowledged without a copy
 )

@@ -6,6 +6,7 @@ import (
 	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/persistence/passes"
 	"github.com/vigildb/vigil/persistence/replay"
 )
 
@@ -13,7 +14,7 @@ var planted = noMutant
 
 // Mutants are the bugs that Plant knows. Those without a number are in other rooms.
 var Mutants = map[string]mutant{"skipped sync": noMutant, "swapped chunks": noMutant,
-	"hasty reader": noMutant, "hasty values": noMutant, "overcut journal": overcutJournal,
+	"hasty reader": noMutant, "hasty values": noMutant, "overcut journal": noMutant,
 	"unkept records": unkeptRecords, "hasty free": noMutant}
 
 // MemberMutants are bugs of members of a group that Plant knows, some of them in their logs.
@@ -30,5 +31,6 @@ func Plant(name string) {
 	commits.Plant(name)
 	grouplog.Plant(name)
 	member.Plant(name)
+	passes.Plant(name)
 	replay.Plant(name)
 }

@@ -112,7 +112,7 @@ func passWhile(t testing.TB, s *Store, shards int, change func()) {
 		err = s.writer.Commit()
 	}
 	if err == nil && shards == format.ShardCount {
-		err = s.trim(cut)
+		err = s.passes.Trim(cut)
 	}
 	if err != nil {
 		t.Fatalf("pass: %v", err)

@@ -105,9 +105,9 @@ func TestOthersGoOnWhileMemoryIsMadeAnew(t *testing.T) {
 		}
 	})
 	for _, work := range []func(){
-		func() { _ = s.Materialise(s.ctx) },
+		func() { _ = s.passes.Materialise(s.ctx) },
 		func() { s.ExpireCycle(1000, time.Millisecond) },
-		func() { _ = s.Reload() },
+		func() { _ = s.passes.Reload() },
 		func() { s.Stats() },
 	} {
 		background.Go(func() {

@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/reserve"
@@ -33,31 +32,4 @@ func (s *Store) DeleteError() error {
 		s.reserve.Freed()
 	}
 	return s.diskError()
-}
-
-// freeRoom makes a pass of a tight store, if something was deleted since the last one: what is deleted takes
-// room until the journal is cut and Pebble has tables that say so. A pass that has to write more than
-// half of what is free would only fill the disk: it waits for more deletions.
-func (s *Store) freeRoom() {
-	if !s.reserve.HasFreed() {
-		return
-	}
-	usage, known := s.reserve.Look()
-	if write := min(s.commits.Length.Bytes(), s.Memory()); known && write > int64(usage.AvailBytes/2) {
-		s.report(LevelWarn, "free room", fmt.Errorf("deletions free room when %d bytes of values are written, which takes twice as many, and %d are free: "+
-			"delete more, or make room", write, usage.AvailBytes))
-		return
-	}
-	s.reserve.Passes()
-	err := s.Materialise(s.passes)
-	if err == nil {
-		_, err = s.files.Disk.Flush()
-	}
-	if err == nil {
-		s.reserve.Passed()
-		return
-	}
-	if s.passes.Err() == nil {
-		s.report(LevelError, "materialise", fmt.Errorf("free room: %w", err))
-	}
 }

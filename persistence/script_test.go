@@ -147,7 +147,7 @@ func (s *script) number(word string) int {
 // materialise makes a pass, and the steps of the journal that it waits for.
 func (s *script) materialise() {
 	done := make(chan error, 1) // the one result
-	go func() { done <- s.store.Materialise(s.t.Context()) }()
+	go func() { done <- s.store.passes.Materialise(s.t.Context()) }()
 	for synctest.Wait(); len(done) == 0; synctest.Wait() {
 		s.tasks["commit"].Step(false)
 	}

@@ -130,7 +130,7 @@ func TestSegmentsStayUntilTheLogBeginsBehindThem(t *testing.T) {
 		s.add()
 	}
 	before, _ := s.files.Log.Size()
-	crashes, err := s.amid.crashes(s.disk, func() error { return s.Materialise(t.Context()) })
+	crashes, err := s.amid.crashes(s.disk, func() error { return s.passes.Materialise(t.Context()) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestLogBeginsWithTheChunkBehindAPass(t *testing.T) {
 	s := openSegmented(t)
 	for range 8 {
 		s.add()
-		if err := s.Materialise(once(t, func() {
+		if err := s.passes.Materialise(once(t, func() {
 			for range 4 {
 				s.add()
 			}

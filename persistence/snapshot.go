@@ -1,11 +1,6 @@
 package persistence
 
 import (
-	"context"
-	"errors"
-
-	"github.com/vigildb/vigil/persistence/heads"
-	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/storelog"
 )
@@ -34,49 +29,4 @@ func (s *Store) holdFiles() (files *storelog.Log, release func()) {
 		return s.files.Log.Log, s.files.Log.Pin()
 	}
 	return s.member.HoldFiles()
-}
-
-// Reload writes everything to the object store, drops all values and reads back
-// from disk what memory has room for.
-func (s *Store) Reload() error {
-	ctx := context.Background()
-	if err := s.Materialise(ctx); err != nil {
-		return err
-	}
-	s.writer.Lock()
-	unlock := s.keyspace.LockAll()
-	err := keyspace.ErrTorn
-	if !s.keyspace.Tear.Torn() {
-		err = s.forgetLocked()
-	}
-	unlock()
-	s.writer.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := s.warmer.All(); err != nil && !errors.Is(err, heads.ErrStopped) {
-		return err
-	}
-	return nil
-}
-
-// forgetLocked writes what is still dirty and drops all tables. All shards and
-// the pass are locked.
-func (s *Store) forgetLocked() error {
-	if err := s.writer.WriteLocked(); err != nil {
-		return err
-	}
-	for i := range s.keyspace.Shard {
-		sh := &s.keyspace.Shard[i]
-		for db, t := range sh.Tables {
-			if t == nil {
-				continue
-			}
-			sh.SetCount(t.Phys, t.Disk)
-			t.Dropped = true
-			t.Drop()
-			sh.Tables[db] = nil
-		}
-	}
-	return nil
 }

@@ -55,7 +55,7 @@ func BenchmarkStagedPages(b *testing.B) {
 						s.MakeRoom()
 						s.commits.Throttle()
 					}
-					if err := s.Materialise(context.Background()); err != nil {
+					if err := s.passes.Materialise(context.Background()); err != nil {
 						b.Fatal(err)
 					}
 					m := s.files.Disk.DB.Metrics()

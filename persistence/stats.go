@@ -83,7 +83,7 @@ const ShardCount = format.ShardCount
 // that were in use since the last call.
 func (s *Store) Stats() Stats {
 	st := s.Counters()
-	st.LSN, st.Synced, st.Trimmed = s.commits.Journal.Newest(), s.commits.Synced(), s.trimmed.Load()
+	st.LSN, st.Synced, st.Trimmed = s.commits.Journal.Newest(), s.commits.Synced(), s.passes.Trimmed.Load()
 	st.JournalBytes, st.PendingBytes, st.Memory = s.commits.Length.Bytes(), s.commits.Journal.Backlog(), s.Memory()
 	st.JournalBound = s.writer.JournalBound()
 	s.tally.bring(s, &st)

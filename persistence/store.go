@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence/catalog"
@@ -17,6 +16,7 @@ import (
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/persistence/passes"
 	"github.com/vigildb/vigil/persistence/purge"
 	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/reserve"
@@ -34,7 +34,6 @@ type Store struct {
 	reports reports
 
 	keyspace keyspace.Keyspace
-	remaking sync.Mutex // of who makes memory anew
 	commits  commits.Commits
 
 	catalog *catalog.Catalog // guarded by the lock of shard keyspace.TextShard
@@ -49,7 +48,6 @@ type Store struct {
 	tally     tally
 
 	log       journal.Log
-	trimmed   atomic.Uint64 // last record that was cut off the journal
 	durable   journal.Durability
 	member    *member.Member // nil if the store is alone
 	tracker   atomic.Pointer[Tracker]
@@ -73,7 +71,7 @@ type Store struct {
 	cancel context.CancelFunc
 	tasks  tasks.Group
 	// passes ends before ctx: Close has better use for the time.
-	passes     context.Context
+	passes     passes.Passes
 	stopPasses context.CancelFunc
 	closing    atomic.Bool
 }
@@ -113,6 +111,9 @@ func (s *Store) Databases() int { return len(s.files.Meta.Phys) }
 // SetSync changes when the journal is forced to the device, from the next
 // record on. Replies of a group wait for the commit under all policies.
 func (s *Store) SetSync(p SyncPolicy) { s.commits.SetPolicy(s.member.SetPolicy(p)) }
+
+// Passes are the passes of the writeback.
+func (s *Store) Passes() *passes.Passes { return &s.passes }
 
 // Commits are what was recorded, and how far it has got.
 func (s *Store) Commits() *commits.Commits { return &s.commits }

@@ -35,8 +35,8 @@ func TestStoreDoesNothingBehindTheBackOfItsDriver(t *testing.T) {
 			close(passed)
 		}()
 		synctest.Wait()
-		if got := s.writer.Values.Load(); s.trimmed.Load() != 0 || got == 0 {
-			t.Fatalf("encoded %d values, trimmed up to %d, without the journal", got, s.trimmed.Load())
+		if got := s.writer.Values.Load(); s.passes.Trimmed.Load() != 0 || got == 0 {
+			t.Fatalf("encoded %d values, trimmed up to %d, without the journal", got, s.passes.Trimmed.Load())
 		}
 		set("c")
 		closed := make(chan error, 1)

@@ -285,7 +285,7 @@ func readsImage(t *testing.T, keys []string) *disktest.Disk {
 		}
 	}
 	l.tasks["commit"].Step(true)
-	if err := l.srv.store.Materialise(t.Context()); err != nil {
+	if err := l.srv.store.Passes().Materialise(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	l.end()

@@ -40,7 +40,7 @@ func (h host) Rewrite() error {
 	// Ends when all is stored, or when Close cancels the context; Close waits.
 	go func() {
 		defer srv.workers.Done()
-		err := srv.store.Materialise(srv.done)
+		err := srv.store.Passes().Materialise(srv.done)
 		if err != nil && srv.done.Err() == nil {
 			srv.logf(logWarning, "store all keys: %v", err)
 		}
@@ -89,7 +89,7 @@ func (h host) Sleep(millis int64) {
 }
 
 // Reload stores everything, forgets memory and reads back.
-func (h host) Reload() error { return h.srv.store.Reload() }
+func (h host) Reload() error { return h.srv.store.Passes().Reload() }
 
 // Switch turns a part of the server on or off, for tests.
 func (h host) Switch(part admin.DebugSwitch, on bool) {

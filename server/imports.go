@@ -65,7 +65,7 @@ func (srv *Server) Import(ctx context.Context, o ImportOptions, progress func(im
 		err := srv.runImport(j)
 		if err == nil {
 			// So that the meta has the databases, and no record is needed to know them.
-			err = srv.store.Materialise(ctx)
+			err = srv.store.Passes().Materialise(ctx)
 		}
 		return err
 	}, progress)

@@ -53,13 +53,13 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/commits persistence/expiry persistence/feed persistence/fence persistence/files persistence/format persistence/grouplog persistence/heads persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/prefetch persistence/purge persistence/replay persistence/reserve persistence/slab persistence/slots persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/tasks persistence/wal persistence/writeback structures structures/text structures/types
+	persistence:            persistence/catalog persistence/check persistence/commits persistence/expiry persistence/feed persistence/fence persistence/files persistence/format persistence/grouplog persistence/heads persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/passes persistence/purge persistence/replay persistence/reserve persistence/slots persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/tasks persistence/wal persistence/writeback structures structures/text structures/types
 	persistence/catalog:    persistence/format structures
 	persistence/check:      persistence/chunklog persistence/fence persistence/format persistence/grouplog persistence/journal persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/wal structures
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
 	persistence/commits:    persistence/fence persistence/files persistence/format persistence/journal persistence/lsm persistence/reserve persistence/tasks structures
 	persistence/expiry:     persistence/format
-	persistence/files:      persistence/check persistence/chunklog persistence/fence persistence/format persistence/journal persistence/log persistence/lsm persistence/reserve persistence/snapshot persistence/storelog persistence/tail persistence/wal structures
+	persistence/files:      persistence/check persistence/chunklog persistence/fence persistence/format persistence/journal persistence/log persistence/lsm persistence/reserve persistence/snapshot persistence/storelog persistence/tail persistence/wal
 	persistence/fence:
 	persistence/format:     persistence/journal structures structures/types structures/shapes
 	persistence/grouplog:   persistence/log persistence/storelog
@@ -70,6 +70,7 @@ const rooms = `
 	persistence/log:        persistence/fence
 	persistence/lsm:        persistence/fence persistence/format structures
 	persistence/member:     persistence/expiry persistence/fence persistence/format persistence/grouplog persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/tail persistence/wal
+	persistence/passes:     persistence/catalog persistence/commits persistence/files persistence/format persistence/heads persistence/journal persistence/keyspace persistence/purge persistence/replay persistence/reserve persistence/sweep persistence/tasks persistence/writeback
 	persistence/prefetch:
 	persistence/purge:      persistence/expiry persistence/format persistence/keyspace persistence/lsm persistence/writeback
 	persistence/replay:     persistence/catalog persistence/commits persistence/files persistence/format persistence/grouplog persistence/heads persistence/journal persistence/keyspace persistence/prefetch persistence/purge persistence/slots persistence/writeback structures

@@ -262,7 +262,7 @@ func TestMemberThatLoadsHasTheDirectivesOfTheLastCut(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
 		r, _ := newGroupRig(t, onDisk(dir))
 		r.dial().want("CONFIG SET timeout 70", "OK")
-		if err := r.srv.store.Materialise(t.Context()); err != nil {
+		if err := r.srv.store.Passes().Materialise(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r.dial().want("CONFIG SET busy-reply-threshold 80", "OK")

@@ -36,7 +36,7 @@ func TestMemberThatLoadsHasTheUsersOfTheLastCut(t *testing.T) {
 		r, _ := newGroupRig(t, onDisk(dir))
 		r.dial().want("ACL SETUSER root on >x +@all", "OK")
 		r.login("root", "x").want("ACL SETUSER default off", "OK")
-		if err := r.srv.store.Materialise(context.Background()); err != nil {
+		if err := r.srv.store.Passes().Materialise(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -141,7 +141,7 @@ func TestSnapshotCanBeCopiedWhileTheServerRuns(t *testing.T) {
 		for i := range 500 {
 			c.do("SET", fmt.Sprintf("k%d", i), strings.Repeat("w", 1000+round))
 		}
-		if err := r.srv.store.Materialise(t.Context()); err != nil {
+		if err := r.srv.store.Passes().Materialise(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		c.do("FLUSHALL")

@@ -54,7 +54,7 @@ func TestBitsAreThoseOfAString(t *testing.T) {
 	}
 	got := fmt.Sprintf("$%d\r\n%s\r\n", len(model), model)
 	r.Want(got, "GET", "k")
-	if err := r.Store.Reload(); err != nil {
+	if err := r.Store.Passes().Reload(); err != nil {
 		t.Fatal(err)
 	}
 	r.Want(got, "GET", "k")

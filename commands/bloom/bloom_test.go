@@ -26,7 +26,7 @@ func TestBloomDumpTravels(t *testing.T) {
 	for _, p := range pieces {
 		r.Want("+OK\r\n", "BF.LOADCHUNK", "to", p.iter, p.data)
 	}
-	if err := r.Store.Reload(); err != nil {
+	if err := r.Store.Passes().Reload(); err != nil {
 		t.Fatal(err)
 	}
 	again := dump(t, r, "to")

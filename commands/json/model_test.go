@@ -173,7 +173,7 @@ func TestDocumentsAreWhatTheModelIs(t *testing.T) {
 				t.Fatalf("%.200q: %s", call, reply)
 			}
 			if step%15 == 0 {
-				if err := rig.Store.Reload(); err != nil {
+				if err := rig.Store.Passes().Reload(); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -164,7 +164,7 @@ func TestMapsSurviveReloadDumpAndExport(t *testing.T) {
 		r.Want("+OK\r\n", "PLACE.IMPORT", "imported", exported(r, "m"))
 		r.Want(":1\r\n", "COPY", "m", "copied")
 		for _, key := range []string{"m", "restored", "imported", "copied"} {
-			if err := r.Store.Reload(); err != nil {
+			if err := r.Store.Passes().Reload(); err != nil {
 				t.Fatal(err)
 			}
 			locate[1] = []byte(key)

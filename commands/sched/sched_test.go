@@ -89,7 +89,7 @@ func TestScheduleSurvivesReload(t *testing.T) {
 		}
 	}
 	peek, info := r.Call("SCHED.PEEK", "s", "WITHSTATS"), r.Call("SCHED.INFO", "s")
-	if err := r.Store.Reload(); err != nil {
+	if err := r.Store.Passes().Reload(); err != nil {
 		t.Fatal(err)
 	}
 	r.Want(peek, "SCHED.PEEK", "s", "WITHSTATS")
@@ -175,7 +175,7 @@ func TestSchedulesGoOnAfterReloadAndRestore(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(seed), 31))
 			w.playSchedule(rng, 800, func() {
 				if rng.IntN(2) == 0 {
-					if err := w.other.Store.Reload(); err != nil {
+					if err := w.other.Store.Passes().Reload(); err != nil {
 						t.Fatal(err)
 					}
 					return

@@ -26,7 +26,7 @@ type Passes interface {
 type Pacer interface {
 	// Delay is how long a writer is to wait now.
 	Delay() time.Duration
-	// Hasten has what writers wait for made sooner.
+	// Hasten asks for what writers wait for.
 	Hasten()
 }
 

@@ -100,10 +100,10 @@ func (f *Files) WriteMeta(m *format.Meta, add func(b *pebble.Batch) error) error
 	return errors.Join(err, f.Disk.Apply(b, pebble.Sync))
 }
 
-// Cut writes that the journal begins behind m.Trimmed, with a segment that is not before the one that last is in, and
-// what add puts into the batch. The writeback is locked.
-func (f *Files) Cut(m format.Meta, last uint64, add func(b *pebble.Batch) error) error {
-	m.Segment = max(f.segment, last)
+// Cut writes that the journal begins behind m.Trimmed, which is in a segment or a later one, and what add puts into the batch. The
+// writeback is locked.
+func (f *Files) Cut(m format.Meta, segment uint64, add func(b *pebble.Batch) error) error {
+	m.Segment = max(f.segment, segment)
 	err := f.WriteMeta(&m, add)
 	if err == nil {
 		f.segment = m.Segment
@@ -122,10 +122,10 @@ func (f *Files) Trim() error {
 	return nil
 }
 
-// Newest is the newest record that anything in Pebble, or the meta, may hold.
+// newest is the newest record that anything in Pebble, or the meta, may hold.
 func (f *Files) newest() uint64 { return max(f.reached, f.Meta.Trimmed.LSN, f.Meta.Mapped) }
 
-// Failed has the store go on as after any failure of the disk, after one of the log.
+// Failed makes a failure of the log one of the disk: the fence falls.
 func (f *Files) Failed(err error) error {
 	err = fmt.Errorf("log: %w", err)
 	f.Disk.Fence().Fall(err)

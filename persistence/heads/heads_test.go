@@ -119,7 +119,7 @@ func TestWarmerFillsTables(t *testing.T) {
 	r := newRig(t, 3000)
 	stop := true
 	w := &Warmer{WarmConfig: WarmConfig{Heads: &r.Heads, Stops: func() bool { return stop }, Touch: func() uint64 { return 0 },
-		Warn: func(err error) { t.Error(err) }}}
+		Failed: func(err error) { t.Error(err) }}}
 	if err := w.All(); !errors.Is(err, ErrStopped) {
 		t.Fatalf("without room: %v", err)
 	}

@@ -28,7 +28,8 @@ type WarmConfig struct {
 	Stops func() bool
 	// Touch is the last use of keys that come in now.
 	Touch func() uint64
-	Warn  func(err error)
+	// Failed is told why what was read could not be used.
+	Failed func(err error)
 }
 
 // Warmer fills tables.
@@ -53,7 +54,7 @@ func (w *Warmer) Work() *tasks.Work {
 		if err := w.fill(shard); err != nil {
 			next = format.ShardCount
 			if !errors.Is(err, ErrStopped) && !errors.Is(err, keyspace.ErrTorn) {
-				w.Warn(fmt.Errorf("warm up: %w", err))
+				w.Failed(fmt.Errorf("warm up: %w", err))
 			}
 		}
 		if w.shard.CompareAndSwap(int32(shard), int32(next)) && next < format.ShardCount {
@@ -63,7 +64,7 @@ func (w *Warmer) Work() *tasks.Work {
 	return t
 }
 
-// Restart has the tables filled again, which are empty.
+// Restart begins again with all tables, which are empty.
 func (w *Warmer) Restart() {
 	w.shard.Store(0)
 	if t := w.task.Load(); t != nil {

@@ -48,7 +48,7 @@ type Puller interface {
 // the group's log: what one member, the leader, changes is proposed in place of being
 // written, counts when it is committed, and is applied by the others then. ADR 0047.
 //
-// What persistence.Store.WaitDurable waits for, and what values on disk contain, is committed. So
+// What commits.Commits.WaitDurable waits for, and what values on disk contain, is committed. So
 // everything that is not can be given up: Follow forgets memory and replays the journal.
 // The numbers that Tx.Commit and Tx.Seen return are positions then: what depends on
 // something that was given up is never confirmed, whatever is recorded later.

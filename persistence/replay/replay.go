@@ -31,7 +31,7 @@ type replay struct {
 	next      atomic.Int32     // shard to be taken
 	last      journal.Position // end of what was replayed
 	part      float64          // of the journal that was applied
-	live      bool             // the store serves meanwhile: see replay_live.go
+	live      bool             // the store serves meanwhile: see live.go
 	allowance Allowance
 
 	// known has for keys read from disk which records their heads contain, if

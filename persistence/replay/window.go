@@ -11,7 +11,7 @@ import (
 
 // windowBytes is how much of the journal is replayed at a time, so much that each
 // shard has some hundred keys in it.
-// Under a small bound on memory it is less, see room.
+// Under a small bound on memory it is less, see Allowance.
 const windowBytes = 16 << 20
 
 // leastWindow is what a window has room for at first. Most journals are short: a start

@@ -26,7 +26,7 @@ const (
 	largeDelay = 200 * time.Millisecond
 )
 
-// Delay is how long a writer waits by what is behind now, see persistence.Store.Throttle.
+// Delay is how long a writer waits by what is behind now, see commits.Commits.Throttle.
 func (w *Writer) Delay() time.Duration {
 	pending := w.journal.Pending()
 	stuck := max(over(pending, MaxPending), over(w.journal.PendingBig(), maxBig))

@@ -1,0 +1,45 @@
+package persistence
+
+import (
+	"github.com/vigildb/vigil/persistence/catalog"
+	"github.com/vigildb/vigil/persistence/heads"
+	"github.com/vigildb/vigil/persistence/passes"
+	"github.com/vigildb/vigil/persistence/purge"
+	"github.com/vigildb/vigil/persistence/replay"
+	"github.com/vigildb/vigil/persistence/sweep"
+	"github.com/vigildb/vigil/persistence/writeback"
+)
+
+// initRooms says what the rooms work on that values pass through. They do nothing before the disk is there.
+func (s *Store) initRooms() {
+	s.writer.Init(writeback.Config{
+		Host: writerHost{s}, Operator: operatorLog{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Keys: &s.keys, Journal: &s.commits.Journal, Log: &s.commits.Length,
+		Expiries: &s.expiries, Now: s.opts.Now,
+		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
+	})
+	s.heads.Config = heads.Config{Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Values: &s.keys.Values}
+	s.warmer.WarmConfig = heads.WarmConfig{Heads: &s.heads, Touch: func() uint64 { return s.uses.ClockAt(s.opts.Now()) },
+		Failed: func(err error) { s.opts.Logf(LevelError, "%v", err) },
+		Stops: func() bool {
+			bound := s.bound.Load()
+			return s.passes.Ctx.Err() != nil || bound > 0 && s.keyspace.Memory.Load() >= bound-bound/8
+		}}
+	s.purger.Config = purge.Config{Host: writerHost{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Clock: &s.expiries}
+	s.sweeper.Init(sweep.Config{
+		Host: sweepHost{s}, Operator: operatorLog{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Keys: &s.keys, Clock: &s.expiries,
+	})
+	s.replay.Allowance = replay.NewAllowance(s.opts.bound())
+	s.replay.Config = replay.Config{
+		Files: &s.files, Commits: &s.commits, Keyspace: &s.keyspace, Heads: &s.heads, Writer: &s.writer, Purger: &s.purger, Uses: &s.uses,
+		Catalog: func() *catalog.Catalog { return s.catalog }, Hash: s.Hash, Now: s.opts.Now, Bound: s.bound.Load,
+		Seed: func() uint64 { return s.txSeed.Add(0x9e3779b97f4a7c15) | 1 }, Unreadable: operatorLog{s}.unreadable, Arrived: s.origin.set,
+	}
+	s.passes.Config = passes.Config{
+		Files: &s.files, Commits: &s.commits, Keyspace: &s.keyspace, Writer: &s.writer, Purger: &s.purger, Sweeper: &s.sweeper,
+		Replayer: &s.replay, Warmer: &s.warmer, Reserve: &s.reserve, Operator: operatorLog{s}, Ctx: s.passes.Ctx, Now: s.opts.Now,
+		IdleAfter: s.opts.IdleAfter, Catalog: func() *catalog.Catalog { return s.catalog }, Load: s.loadContents, Origin: s.origin.get, Seal: s.seal,
+	}
+	if s.member != nil {
+		s.replay.Group, s.passes.Group = s.member, s.member
+	}
+}
