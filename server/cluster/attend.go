@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/mesh"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"

@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/internal/handlers"

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/persistence/member"
+	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/mesh"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"

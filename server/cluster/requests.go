@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 )

@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 

@@ -10,17 +10,15 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/certs"
 	"github.com/vigildb/vigil/server/cluster"
+	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/server/conf"
-	"github.com/vigildb/vigil/structures/slots"
-
 	"github.com/vigildb/vigil/server/internal/door"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // Member is the place of a server in its group. The zero value is that of a server that is alone.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"

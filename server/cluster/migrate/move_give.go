@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
@@ -19,7 +18,7 @@ const (
 	movePause = 50 * time.Millisecond
 	// lookAtMoves is how often a leader looks at moves whose other leader is to be heard.
 	lookAtMoves = 200 * time.Millisecond
-	// takePatience is how long GiveSlots waits until the other group has slots that are given away.
+	// takePatience is how long Give waits until the other group has slots that are given away.
 	takePatience = time.Second
 )
 

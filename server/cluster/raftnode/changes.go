@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 

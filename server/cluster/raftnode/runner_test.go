@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/logs"
 )
 
 // trio is three members that run, with links between them that can be cut.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
-
 	"github.com/vigildb/vigil/structures/slots"
 )
 
