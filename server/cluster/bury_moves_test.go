@@ -68,7 +68,7 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 			if state, err := a.node.others.attempt(a.node.runner.Load(), name, attempt); state == attemptGiven {
 				t.Errorf("the group that lies buried is told that the slots are given: %v", err)
 			}
-			if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
+			if _, _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
 				t.Error("slots are moved to a group that lies buried")
 			}
 			a.until("the slots are back", func() bool { return !a.claim().moving() && a.node.Division().Slots.Len() == slots.Count })

@@ -70,38 +70,40 @@ func (n *Node) OrderMove(ctx context.Context, from, to string, of *slots.Set) er
 }
 
 // BeginMove has the group that clients know by an ID expect the keys of slots, which this server's group has and this
-// server leads. It returns a number for this attempt, to which EndMove belongs. There is one at a time.
-func (n *Node) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error) {
+// server leads. It returns a number for this attempt, to which EndMove belongs, and how many databases the other group has. There
+// is one at a time.
+func (n *Node) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
 	err = n.asked(func(r *Runner) error {
 		if n.others == nil {
 			return errNoCluster
 		}
-		attempt, err = n.others.begin(ctx, r, to, of)
+		attempt, databases, err = n.others.begin(ctx, r, to, of)
 		return err
 	})
-	return attempt, err
+	return attempt, databases, err
 }
 
-func (o *others) begin(ctx context.Context, r *Runner, to string, of *slots.Set) (uint64, error) {
+func (o *others) begin(ctx context.Context, r *Runner, to string, of *slots.Set) (attempt uint64, databases int, err error) {
 	name, err := o.group(to)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	l := &leaving{Move: Move{Attempt: rand.Uint64() | 1, Group: name, Slots: of}, term: r.Leading()}
 	if l.term == 0 {
-		return 0, ErrNotLeading
+		return 0, 0, ErrNotLeading
 	}
 	if err := o.mayGive(o.n.roster(), l); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := o.leave(ctx, l); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	if _, err := o.insistMove(ctx, name, &moveRequest{What: asksExpect, Attempt: l.Attempt, Slots: of.String()}); err != nil {
+	a, err := o.insistMove(ctx, name, &moveRequest{What: asksExpect, Attempt: l.Attempt, Slots: of.String()})
+	if err != nil {
 		o.endMove(l.Attempt)
-		return 0, fmt.Errorf("%s does not expect the slots: %w", o.label(name), err)
+		return 0, 0, fmt.Errorf("%s does not expect the slots: %w", o.label(name), err)
 	}
-	return l.Attempt, nil
+	return l.Attempt, max(1, a.Databases), nil
 }
 
 // leave notes a move that this leader is about to make, once moves may begin.

@@ -194,7 +194,7 @@ func (m *moving) claim() Claim { return m.node.roster().Claim }
 // begin begins to move slots to another group.
 func (m *moving) begin(to *moving, of *slots.Set) uint64 {
 	m.t.Helper()
-	attempt, err := m.node.BeginMove(m.t.Context(), to.id(), of)
+	attempt, _, err := m.node.BeginMove(m.t.Context(), to.id(), of)
 	if err != nil {
 		m.t.Fatal(err)
 	}

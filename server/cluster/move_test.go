@@ -197,7 +197,7 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	of := slotSet(t, "7")
 	a.sticks(true)
 	attempt := a.begin(b, of)
-	if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !errors.Is(err, errOtherMove) {
+	if _, _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !errors.Is(err, errOtherMove) {
 		t.Errorf("a second attempt: %v", err)
 	}
 	if err := b.node.TakeSlots(t.Context(), of); !errors.Is(err, ErrSlotsTaken) {
@@ -220,10 +220,10 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	}
 	a.sticks(false)
 	moved(a, b, of)
-	if _, err := a.node.BeginMove(t.Context(), b.id(), of); !errors.Is(err, errNotOwn) {
+	if _, _, err := a.node.BeginMove(t.Context(), b.id(), of); !errors.Is(err, errNotOwn) {
 		t.Errorf("slots of another group: %v", err)
 	}
-	if _, err := a.node.BeginMove(t.Context(), "nobody", slotSet(t, "9")); err == nil {
+	if _, _, err := a.node.BeginMove(t.Context(), "nobody", slotSet(t, "9")); err == nil {
 		t.Error("slots go to nobody")
 	}
 }
@@ -357,7 +357,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 	if err := b.store.WaitDurable(position); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
+	if _, _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
 		t.Errorf("it gets slots: %v", err)
 	}
 }

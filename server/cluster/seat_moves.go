@@ -8,7 +8,7 @@ import (
 )
 
 // BeginMove has another group expect slots. It is that of the node, as are the methods below.
-func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error) {
+func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
 	return s.Node().BeginMove(ctx, to, of)
 }
 
