@@ -24,7 +24,7 @@ type testMoves struct {
 	ordered []string                                                           // guarded by mu
 	number  uint64                                                             // of the attempt; guarded by mu
 
-	databases int // of the other group; guarded by mu
+	databases int // of the other group; 0 is 1; guarded by mu
 }
 
 func (m *testMoves) OrderMove(_ context.Context, from, to string, of *slots.Set) error {
@@ -39,7 +39,7 @@ func (m *testMoves) BeginMove(_ context.Context, to string, of *slots.Set) (atte
 	defer m.mu.Unlock()
 	m.number++
 	m.under = of
-	return m.number, m.databases, m.begins(to, of)
+	return m.number, max(1, m.databases), m.begins(to, of)
 }
 
 func (m *testMoves) SendKeys(_ context.Context, _ uint64, keys []byte) error {

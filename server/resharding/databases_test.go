@@ -14,12 +14,14 @@ import (
 )
 
 // takes returns a room without slots that has taken what another one has sent.
-func takes(t *testing.T, sent []byte) *room {
+func takes(t *testing.T, from *room) *room {
 	t.Helper()
 	to := newRoom(t)
 	to.have(new(slots.Set), slots.All())
-	if err := to.Keys.Take(sent, func() bool { return true }); err != nil {
-		t.Fatal(err)
+	for _, frame := range from.frames {
+		if err := to.Keys.Take(frame, func() bool { return true }); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return to
 }
@@ -38,6 +40,7 @@ func TestKeysOfAllDatabasesMove(t *testing.T) {
 	r.sends = func([]byte) error {
 		if frames++; frames == 1 {
 			r.set("{b}1", "changed", 2)
+			r.set("{b}0", "changed", 0)
 			r.set("{b}new", "new", 1)
 			r.tx([]string{"{b}2"}, func(tx *persistence.Tx) {
 				tx.Select(4)
@@ -54,10 +57,12 @@ func TestKeysOfAllDatabasesMove(t *testing.T) {
 	r.gives()
 	r.given <- nil
 	r.untilProgress("success of 3300 1/1")
-	to := takes(t, r.sent)
+	to := takes(t, r)
 	for i := range 1500 {
 		want := []string{"zero", "", "two", "", "four"}
 		switch i {
+		case 0:
+			want[0] = "changed"
 		case 1:
 			want[2] = "changed"
 		case 2:
@@ -76,6 +81,25 @@ func TestKeysOfAllDatabasesMove(t *testing.T) {
 	}
 	if got := to.value("{b}new", 0, 1, 2, 3, 4); got != "new" || to.value("{b}new", 1) != "new" {
 		t.Errorf("a new key of database 1: got %q", got)
+	}
+}
+
+// Each frame says of which database its keys are, whatever the one before was about.
+func TestEachFrameSaysItsDatabases(t *testing.T) {
+	r := newRoom(t)
+	r.set("b", "first", 4)
+	r.sends = func([]byte) error {
+		if r.value("b", 4) == "first" {
+			r.set("b", "second", 4)
+		}
+		return nil
+	}
+	r.order("3300")
+	r.gives()
+	r.given <- nil
+	r.untilProgress("success of 3300 1/1")
+	if to := takes(t, r); to.value("b", 4) != "second" || to.value("b", 0, 1, 2, 3) != "" || len(r.frames) != 2 {
+		t.Errorf("of %d frames the key is %q, in others %q", len(r.frames), to.value("b", 4), to.value("b", 0, 1, 2, 3))
 	}
 }
 

@@ -41,8 +41,8 @@ func (e TooFewError) Error() string {
 		"raise cluster-databases there, or finish its upgrade", e.Slot, e.DB, e.Databases-1)
 }
 
-// appendDatabase appends that the keys which follow are of a database.
-func appendDatabase(frame []byte, db int) []byte {
+// AppendDatabase appends to a frame that the keys which follow are of a database.
+func AppendDatabase(frame []byte, db int) []byte {
 	return binary.AppendUvarint(frame, ofDatabase+uint64(db))
 }
 

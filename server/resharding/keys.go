@@ -221,7 +221,7 @@ func (c *copier) copy(ctx context.Context, key DBKey) error {
 		c.tx.Select(key.DB)
 		c.keys++
 		if key.DB != c.db {
-			c.frame, c.db = appendDatabase(c.frame, key.DB), key.DB
+			c.frame, c.db = AppendDatabase(c.frame, key.DB), key.DB
 		}
 		c.frame, err = AppendKey(c.frame, c.tx, key.Name)
 	}

@@ -1,6 +1,7 @@
 package resharding
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ type room struct {
 	theirs int                       // databases of the other group; guarded by mu
 	under  *slots.Set                // the slots of the attempt; guarded by mu
 	sent   []byte                    // guarded by mu
+	frames [][]byte                  // the same, one by one; guarded by mu
 	undone bool                      // whose the slots are is not decided; guarded by mu
 	busy   bool                      // a script runs; guarded by mu
 	full   bool                      // guarded by mu
@@ -135,7 +137,7 @@ func (r *room) SendKeys(ctx context.Context, _ uint64, keys []byte) error {
 			return err
 		}
 	}
-	change(r, func() { r.sent = append(r.sent, keys...) })
+	change(r, func() { r.sent, r.frames = append(r.sent, keys...), append(r.frames, bytes.Clone(keys)) })
 	return nil
 }
 
