@@ -131,6 +131,19 @@ func (c *Ctx) Compute(work Work) error {
 	return nil
 }
 
+// CheckDB returns why the call cannot use a database, nil if it can. In a cluster, the group may have members of a version that does
+// not look for the keys of slots in other databases than 0.
+func (c *Ctx) CheckDB(db int64) error {
+	limits := c.Host.Limits()
+	switch {
+	case db < 0 || db >= int64(limits.Databases):
+		return ErrDBIndex
+	case db != 0 && limits.Slots && !limits.OneDatabase:
+		return c.Tx.Require(persistence.LevelDatabases)
+	}
+	return nil
+}
+
 // Reaches reports whether a call looks at one of its keys. One that is run again looks at
 // all that are locked by the command that woke it: that may have changed several, and no
 // other can have changed.

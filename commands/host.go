@@ -30,10 +30,11 @@ type PartEvents interface {
 // Limits are the configuration values that handlers look at, as one snapshot.
 type Limits struct {
 	types.Thresholds
-	RedisVersion      string // that is reported: reported-version
-	ImportMode        bool   // a tool copies data here
-	AvailabilityZone  string // where the server is, "" if that is not said
-	Databases         int
+	RedisVersion      string            // that is reported: reported-version
+	ImportMode        bool              // a tool copies data here
+	AvailabilityZone  string            // where the server is, "" if that is not said
+	Databases         int               // that clients see
+	OneDatabase       bool              // with Slots: calls that name a database are refused as such, whatever the number
 	Slots             bool              // clients see the server as a node of a Redis Cluster
 	AllSlots          bool              // which serves none while it does not serve all
 	Endpoint          Endpoint          // which clients are told of its nodes

@@ -23,6 +23,9 @@ const (
 	// LevelTimed adds members of sets that expire, names that producers give to entries of streams, entries that a
 	// group of consumers has released, rules of users about databases, blessed keys, and placement maps with bounds, nested domains or sets of units.
 	LevelTimed = 4
+	// LevelDatabases adds keys of other databases than the first in a group that clients see as a cluster (cluster-databases). Their form
+	// is no new one: but members before it do not look there when slots are moved, emptied or given up.
+	LevelDatabases = 5
 )
 
 // previous is set by the linker (-X) in a server that acts as one of the version before the newest level, for tests of upgrades.
@@ -38,10 +41,11 @@ func NewestLevel() uint64 {
 
 // levels says what each level adds, from LevelUntold on.
 var levels = [...]string{
-	LevelUntold - 1:  "everything that was written before groups had levels",
-	LevelTold - 1:    "the level in the log of the group, the configuration that its members share, and the moves of slots that each leader goes on with",
-	LevelModules - 1: "cuckoo filters, count-min sketches, top lists, t-digests and JSON documents, and signals, pauses and changed numbers of schedules",
-	LevelTimed - 1:   "members of sets that expire, names of entries of streams, entries that a group of consumers has released, rules of users about databases, blessed keys, and placement maps with bounds, nested domains or sets of units",
+	LevelUntold - 1:    "everything that was written before groups had levels",
+	LevelTold - 1:      "the level in the log of the group, the configuration that its members share, and the moves of slots that each leader goes on with",
+	LevelModules - 1:   "cuckoo filters, count-min sketches, top lists, t-digests and JSON documents, and signals, pauses and changed numbers of schedules",
+	LevelTimed - 1:     "members of sets that expire, names of entries of streams, entries that a group of consumers has released, rules of users about databases, blessed keys, and placement maps with bounds, nested domains or sets of units",
+	LevelDatabases - 1: "several databases in a group that clients see as a cluster",
 }
 
 // WhatLevelAdds says what a level adds to the one before it, "" for one that this version does not know.

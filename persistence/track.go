@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"slices"
 	"sync"
 )
 
@@ -10,6 +11,12 @@ const maxTracked = 64 << 20
 // trackedBytes is about what a key takes in a Tracker beside its bytes.
 const trackedBytes = 64
 
+// KeyIn is a key of a database.
+type KeyIn struct {
+	DB   int
+	Name string
+}
+
 // Tracker notes which keys change, from Track to Stop: what copies keys while clients write them has to copy
 // these again. Keys that the store removes by itself, as they expire or are evicted, may be noted or not.
 type Tracker struct {
@@ -17,7 +24,7 @@ type Tracker struct {
 	wants func(key []byte) bool
 
 	mu    sync.Mutex // guards below; taken under the locks of shards
-	keys  map[string]struct{}
+	keys  map[KeyIn]struct{}
 	bytes int
 	lost  bool
 }
@@ -26,7 +33,7 @@ type Tracker struct {
 // after Track has returned is noted, whatever the database. There is one Tracker at a time: nil is returned while
 // there is another one.
 func (s *Store) Track(wants func(key []byte) bool) *Tracker {
-	t := &Tracker{s: s, wants: wants, keys: map[string]struct{}{}}
+	t := &Tracker{s: s, wants: wants, keys: map[KeyIn]struct{}{}}
 	if !s.tracker.CompareAndSwap(nil, t) {
 		return nil
 	}
@@ -38,7 +45,7 @@ func (t *Tracker) Stop() { t.s.tracker.CompareAndSwap(t, nil) }
 
 // Take returns up to n of the keys that have changed, in no order, and forgets them: one that changes again is
 // noted again. A change after which a key was noted is there for those that lock the key after Take.
-func (t *Tracker) Take(n int) (keys []string) {
+func (t *Tracker) Take(n int) (keys []KeyIn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key := range t.keys {
@@ -47,7 +54,7 @@ func (t *Tracker) Take(n int) (keys []string) {
 		}
 		keys = append(keys, key)
 		delete(t.keys, key)
-		t.bytes -= len(key) + trackedBytes
+		t.bytes -= len(key.Name) + trackedBytes
 	}
 	return keys
 }
@@ -66,24 +73,25 @@ func (t *Tracker) Lost() bool {
 	return t.lost
 }
 
-// note is called under the lock of the key.
-func (t *Tracker) note(key []byte) {
+// note is called under the lock of the key, which is of a physical database.
+func (t *Tracker) note(phys uint32, key []byte) {
 	if !t.wants(key) {
 		return
 	}
+	db := slices.Index(t.s.files.Meta.Phys, phys)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, known := t.keys[string(key)]; known || t.lost {
+	if _, known := t.keys[KeyIn{db, string(key)}]; known || t.lost {
 		return
 	}
 	if t.bytes += len(key) + trackedBytes; t.bytes > maxTracked {
 		t.loseLocked()
 		return
 	}
-	t.keys[string(key)] = struct{}{}
+	t.keys[KeyIn{db, string(key)}] = struct{}{}
 }
 
-func (t *Tracker) loseLocked() { t.lost, t.keys, t.bytes = true, map[string]struct{}{}, 0 }
+func (t *Tracker) loseLocked() { t.lost, t.keys, t.bytes = true, map[KeyIn]struct{}{}, 0 }
 
 // flushed notes that keys have gone that are not named.
 func (t *Tracker) flushed() {

@@ -56,15 +56,26 @@ func TestTrackerNotesKeysThatChange(t *testing.T) {
 		v.Set(ch, []byte("f"), []byte(fmt.Sprint(tx.Now(), v.Len())))
 	}
 	changeKey(s, "hash", edit)
-	all := append(tracker.Take(4), tracker.Take(100)...)
+	changeKey(s, "set", func(tx *Tx, key []byte) {
+		tx.Select(1)
+		set(tx, key)
+	})
+	changeKey(s, "moved", func(tx *Tx, key []byte) {
+		set(tx, key)
+		tx.Move(key, 1)
+	})
+	var all []string
+	for _, key := range append(tracker.Take(4), tracker.Take(100)...) {
+		all = append(all, fmt.Sprint(key.DB, key.Name))
+	}
 	slices.Sort(all)
-	if got, want := strings.Join(all, " "), "deleted expires hash patched persists renamed set to"; got != want {
+	if got, want := strings.Join(all, " "), "0deleted 0expires 0hash 0moved 0patched 0persists 0renamed 0set 0to 1moved 1set"; got != want {
 		t.Errorf("noted are %s, want %s", got, want)
 	}
 	changeKey(s, "hash", func(tx *Tx, key []byte) { tx.Delete(key) })
 	changeKey(s, "hash", edit)
-	if got := tracker.Take(9); len(got) != 1 || got[0] != "hash" || tracker.Lost() {
-		t.Errorf("a key that changes again: %q, lost: %v", got, tracker.Lost())
+	if got := tracker.Take(9); len(got) != 1 || got[0] != (KeyIn{0, "hash"}) || tracker.Lost() {
+		t.Errorf("a key that changes again: %v, lost: %v", got, tracker.Lost())
 	}
 	tracker.Stop()
 	changeKey(s, "set", set)

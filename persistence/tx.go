@@ -336,8 +336,8 @@ func (tx *Tx) about(t *keyspace.Table, key []byte) {
 	format.RecordKey(&tx.rec, t.Phys, key)
 	tx.lastKey = append(tx.lastKey[:0], key...)
 	tx.lastDB, tx.hasLast = t.Phys, true
-	if t := tx.s.tracker.Load(); t != nil {
-		t.note(key)
+	if tracker := tx.s.tracker.Load(); tracker != nil {
+		tracker.note(t.Phys, key)
 	}
 }
 

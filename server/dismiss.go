@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/structures/slots"
 
@@ -193,7 +194,7 @@ func (srv *Server) mayDismiss(ctx context.Context, m *commands.Membership) error
 		return errDismissMoves
 	}
 	var keys error
-	err := host{srv}.ScanSlots(ctx, slots.All(), func([]byte) bool {
+	err := host{srv}.ScanSlots(ctx, cluster.EveryDB, slots.All(), func([]byte) bool {
 		keys = errDismissKeys
 		return false
 	})

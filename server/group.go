@@ -72,7 +72,7 @@ func (srv *Server) join() error {
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, handlers.Handlers{Loops: srv.loops,
 		Lead: srv.lead, Follow: srv.follow, Leave: srv.leave, Settle: srv.settle, Acknowledged: srv.blocked.Poll,
 		Published: srv.fanout.Receive, ShardChannels: srv.keepChannels, Asked: srv.peers.Respond,
-		TakeKeys: srv.resharding.Keys.Take, RemoveKeys: srv.removeKeys, OrderMove: srv.resharding.Moves.OrderTo})
+		Databases: srv.databases, TakeKeys: srv.resharding.Keys.Take, RemoveKeys: srv.removeKeys, OrderMove: srv.resharding.Moves.OrderTo})
 }
 
 // errAlone is the error of a change of the members where there are none.

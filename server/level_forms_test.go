@@ -125,7 +125,7 @@ func TestTypesWaitForTheirLevel(t *testing.T) {
 			prepare(c)
 			c.do(strings.Fields(calls[0])...)
 			c.want("RENAME {x}k {x}old", "OK") // as a group may have that used it before it was bound to a level
-			frame := moved(t, r.srv, "{x}old")
+			frame := moved(t, r.srv, "{x}old", 0)
 			g.m.SetLevel(below(came))
 			r.refused(needs(came), append(calls, "COPY {x}old {x}k"))
 			if got := c.do("EVAL", "return redis.call('RESTORE', '{x}k', 0, redis.call('DUMP', '{x}old'))", "0"); !strings.Contains(got, "needs level") {
@@ -146,15 +146,16 @@ func TestTypesWaitForTheirLevel(t *testing.T) {
 	}
 }
 
-// moved returns the frame by which a key moves to another group.
-func moved(t *testing.T, srv *Server, key string) []byte {
+// moved returns the frame by which a key of a database moves to another group.
+func moved(t *testing.T, srv *Server, key string, db int) []byte {
 	t.Helper()
 	tx := srv.store.NewTx()
 	var set persistence.Shards
 	set.Add(tx.Expect([]byte(key)))
 	tx.Lock(&set, 0)
 	defer tx.Unlock()
-	frame, err := resharding.AppendKey(nil, tx, []byte(key))
+	tx.Select(db)
+	frame, err := resharding.AppendKey(resharding.AppendDatabase(nil, db), tx, []byte(key))
 	if err != nil {
 		t.Fatal(err)
 	}

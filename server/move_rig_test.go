@@ -23,6 +23,8 @@ type testMoves struct {
 	under   *slots.Set                                                         // an attempt is for these; guarded by mu
 	ordered []string                                                           // guarded by mu
 	number  uint64                                                             // of the attempt; guarded by mu
+
+	databases int // of the other group; 0 is 1; guarded by mu
 }
 
 func (m *testMoves) OrderMove(_ context.Context, from, to string, of *slots.Set) error {
@@ -32,12 +34,12 @@ func (m *testMoves) OrderMove(_ context.Context, from, to string, of *slots.Set)
 	return nil
 }
 
-func (m *testMoves) BeginMove(_ context.Context, to string, of *slots.Set) (uint64, error) {
+func (m *testMoves) BeginMove(_ context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.number++
 	m.under = of
-	return m.number, m.begins(to, of)
+	return m.number, max(1, m.databases), m.begins(to, of)
 }
 
 func (m *testMoves) SendKeys(_ context.Context, _ uint64, keys []byte) error {

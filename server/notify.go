@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/pubsub"
 )
 
@@ -82,7 +83,7 @@ func (s *session) WakeDB(db, other int) {
 }
 
 func (s *session) touchDB(db, other int) {
-	for _, k := range s.srv.watches.inDB(db) {
+	for _, k := range s.srv.watches.which(func(k blocking.Key) bool { return k.DB == db }) {
 		key := []byte(k.Name)
 		if s.holds(db, key) || other != db && s.holds(other, key) {
 			s.srv.watches.touch(db, key)

@@ -183,7 +183,7 @@ func (srv *Server) logf(level logLevel, format string, args ...any) {
 func (srv *Server) storeOptions() persistence.Options {
 	set, begun := srv.settings(), srv.clock.Now()
 	o := persistence.Options{
-		Dir: set.dir, InMemory: srv.opts.InMemory, OpenFiles: filesOfStore(openFilesLimit()), Sync: set.sync, Databases: set.limits.Databases,
+		Dir: set.dir, InMemory: srv.opts.InMemory, OpenFiles: filesOfStore(openFilesLimit()), Sync: set.sync, Databases: max(set.conf.Databases, set.limits.Databases),
 		MaxMemory: set.conf.MaxMemory, DerivedMaxMemory: srv.opts.DerivedMaxMemory, Policy: set.policy, Samples: set.conf.MaxMemorySamples,
 		IdleAfter: idleAfter, Seed: srv.opts.Seed, Secret: srv.opts.secret,
 		Now:     func() int64 { return srv.clock.Now().UnixMilli() },

@@ -6,6 +6,8 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/cluster"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/resharding"
 	"github.com/vigildb/vigil/structures/slots"
 
@@ -16,6 +18,7 @@ import (
 func openResharding(srv *Server) {
 	srv.resharding.Open(resharding.Options{Store: srv.store, Group: srv.opts.Group, Peers: &srv.peers, Fence: &srv.fence, Calls: movedCalls{srv},
 		Clock: srv.clock, Done: srv.done, Membership: host{srv}.Membership, Leads: srv.leads, Durable: srv.journal.WaitDurable,
+		Databases: srv.databases,
 		Divided: func() (kept, own *slots.Set) {
 			kept = srv.channels.Kept()
 			own, _ = srv.opts.Group.Shard()
@@ -25,6 +28,16 @@ func openResharding(srv *Server) {
 		MaxFence: func() time.Duration { return srv.settings().conf.ClusterSilence },
 		ID:       func() string { return host{srv}.RandomHex(40) },
 		Logf:     func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) }})
+}
+
+// databases returns how many databases clients use: as a node of a cluster, only the first while members of the group may be of a
+// version that does not look for keys in others.
+func (srv *Server) databases() int {
+	limits := srv.settings().limits
+	if limits.Slots && (limits.OneDatabase || srv.store.Level() < persistence.LevelDatabases) {
+		return 1
+	}
+	return limits.Databases
 }
 
 // movedCalls implements [resharding.Calls].
@@ -40,10 +53,8 @@ func (m movedCalls) ScriptsEnded() bool {
 
 func (m movedCalls) SendAway(of *slots.Set) {
 	srv := m.srv
-	for _, k := range srv.watches.inDB(0) {
-		if of.Has(commands.KeySlot([]byte(k.Name))) {
-			srv.watches.touch(0, []byte(k.Name))
-		}
+	for _, k := range srv.watches.which(func(k blocking.Key) bool { return of.Has(commands.KeySlot([]byte(k.Name))) }) {
+		srv.watches.touch(k.DB, []byte(k.Name))
 	}
 	for _, w := range srv.blocked.All() {
 		for _, key := range w.Keys {

@@ -104,6 +104,11 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 			CuckooBucketSize: c.CuckooBucketSize, CuckooCapacity: c.CuckooInitialSize, CuckooIterations: c.CuckooMaxIterations,
 			CuckooExpansion: c.CuckooExpansionFactor, CuckooMaxFilters: c.CuckooMaxExpansions},
 	}
+	if set.limits.Slots {
+		if set.limits.OneDatabase = c.ClusterDatabases == 1; !set.limits.OneDatabase {
+			set.limits.Databases = c.ClusterDatabases
+		}
+	}
 	if c.ModuleListBF {
 		set.limits.Modules = append(set.limits.Modules, commands.RedisBloom)
 	}

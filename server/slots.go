@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -80,6 +81,9 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 	if len(cmd.Keys) == 0 && !queued {
 		return false, nil
 	}
+	if err := s.admitDB(); err != nil {
+		return true, err
+	}
 	if own == nil && frozen == nil && leads && !queued && !cmd.Is(commands.RunsScripts) && cmd.AtMostOneKey(argv) {
 		return true, nil
 	}
@@ -98,6 +102,15 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 		return true, err
 	}
 	return true, s.redirect(s.effects(cmd), slot)
+}
+
+// admitDB refuses calls for keys of a database that was selected before the server became a member of another group, some of whose
+// members may be of a version that does not look there.
+func (s *session) admitDB() error {
+	if s.DB() == 0 {
+		return nil
+	}
+	return s.tx.Require(persistence.LevelDatabases)
 }
 
 // admitShard refuses a call for a slot of another group, and one while not all slots can be used,
@@ -205,6 +218,9 @@ func (s *session) admitSlotsScripted(cmd *commands.Command, argv [][]byte) error
 	}
 	if slot == commands.NoSlot {
 		return nil
+	}
+	if err := s.admitDB(); err != nil {
+		return err
 	}
 	switch {
 	case own != nil && !own.Has(slot):

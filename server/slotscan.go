@@ -1,10 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
 
@@ -13,8 +15,8 @@ import (
 )
 
 // ScanSlots implements [cluster.Keys].
-func (h host) ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byte) bool) error {
-	await, err := h.srv.resharding.Keys.Scan(ctx, of, visit)
+func (h host) ScanSlots(ctx context.Context, db int, of *slots.Set, visit func(key []byte) bool) error {
+	await, err := h.srv.resharding.Keys.Scan(ctx, db, of, visit)
 	if err == nil {
 		h.srv.computes.Abroad(func() { err = await() })
 	}
@@ -45,23 +47,21 @@ func (h host) EmptySlots(ctx context.Context, of *slots.Set) error {
 	return err
 }
 
-// removeKeys removes all keys of some slots while allowed says so under their locks, and returns when that is committed.
-// Clients that watch such a key or keep it are told, and no event is published.
+// removeKeys removes all keys of some slots, in all databases, while allowed says so under their locks, and returns when that is
+// committed. Clients that watch such a key or keep it are told, and no event is published.
 func (srv *Server) removeKeys(ctx context.Context, of *slots.Set, allowed func() bool) error {
 	s := &session{host: host{srv}, tx: srv.store.NewTx()}
 	s.ctx.Client, s.ctx.Host, s.ctx.Table, s.ctx.Tx = &s.Client, s, srv.table, s.tx
-	for shard := range uint64(persistence.ShardCount) {
-		for from, first := shard<<56, true; first || from != 0; first = false {
+	for shard := range persistence.ShardCount {
+		for w := srv.resharding.Keys.Walk(shard, cluster.EveryDB); !w.Over(); {
 			s.turn.start(srv.clock.Now())
 			s.ctx.Now = s.turn.millis()
-			s.shards = persistence.Shards{}
-			s.shards.Add(shard << 56)
+			s.shards = *w.Shards()
 			if err := srv.resharding.Keys.Lock(ctx, s.tx, &s.shards); err != nil {
 				return err
 			}
 			s.locked = true
-			var err error
-			from, err = s.removeSome(from, of, allowed)
+			err := s.removeSome(w, of, allowed)
 			s.release()
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
@@ -74,25 +74,25 @@ func (srv *Server) removeKeys(ctx context.Context, of *slots.Set, allowed func()
 	return nil
 }
 
-// removeSome removes keys of the shard that is locked, from a hash on, and returns where to go on.
-func (s *session) removeSome(from uint64, of *slots.Set, allowed func() bool) (next uint64, err error) {
+// removeSome removes the next keys of the shard that is locked.
+func (s *session) removeSome(w *resharding.Walk, of *slots.Set, allowed func() bool) error {
 	if !s.tx.Writable() || !allowed() {
-		return 0, persistence.ErrNotLeader
+		return persistence.ErrNotLeader
 	}
-	s.tx.Select(0)
 	s.tx.OnChange = s.changed
-	var keys [][]byte
-	next = s.tx.ScanShard(from, resharding.ScannedAtOnce, func(key []byte) {
-		if of.Has(commands.KeySlot(key)) {
-			keys = append(keys, append([]byte(nil), key...))
+	var keys []resharding.DBKey
+	w.Step(s.tx, func(key resharding.DBKey) {
+		if of.Has(commands.KeySlot(key.Name)) {
+			keys = append(keys, resharding.DBKey{DB: key.DB, Name: bytes.Clone(key.Name)})
 		}
 	})
 	for _, key := range keys {
-		s.tx.Delete(key)
+		s.tx.Select(key.DB)
+		s.tx.Delete(key.Name)
 	}
-	err = s.tx.Err()
+	err := s.tx.Err()
 	s.commit()
-	return next, err
+	return err
 }
 
 // Meet implements [cluster.Changes], as do the methods below.

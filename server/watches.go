@@ -82,13 +82,13 @@ func (w *watches) clients() map[*session]bool {
 	return all
 }
 
-// inDB lists the watched keys of a database.
-func (w *watches) inDB(db int) []blocking.Key {
+// which lists the watched keys for which wanted returns true.
+func (w *watches) which(wanted func(k blocking.Key) bool) []blocking.Key {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var keys []blocking.Key
 	for k := range w.keys {
-		if k.DB == db {
+		if wanted(k) {
 			keys = append(keys, k)
 		}
 	}

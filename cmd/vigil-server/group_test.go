@@ -20,6 +20,7 @@ type trio struct {
 	program [3]string // binary unless a test says otherwise
 	ports   [3]int
 	args    []string
+	newer   []string // of servers that run binary
 	dirs    [3]string
 	up      [3]*process
 }
@@ -95,6 +96,9 @@ func take(base int) bool {
 // start starts server i; await waits until it is ready.
 func (g *trio) start(i int) {
 	args := append([]string{"--dir", g.dirs[i], "--port", strconv.Itoa(g.ports[i]), "--cluster-member-id", strconv.Itoa(i + 1)}, g.args...)
+	if g.program[i] == binary {
+		args = append(args, g.newer...)
+	}
 	g.up[i] = startCommand(g.t, exec.Command(g.program[i], args...))
 }
 

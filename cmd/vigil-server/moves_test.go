@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -18,12 +19,13 @@ import (
 // counters are clients of a cluster that increment keys of many slots, each its own ones. An increment that was
 // acknowledged shows in the next reply: one that is lost is found at once, as is a key that two groups have.
 type counters struct {
-	t       *testing.T
-	ports   []int
-	stop    atomic.Bool
-	clients sync.WaitGroup
-	errors  atomic.Int64 // replies that are neither numbers nor redirections, and connections that broke
-	longest atomic.Int64 // time from a call to its acknowledgement, in ns
+	t         *testing.T
+	ports     []int
+	databases int // the clients are in these, one after the other
+	stop      atomic.Bool
+	clients   sync.WaitGroup
+	errors    atomic.Int64 // replies that are neither numbers nor redirections, and connections that broke
+	longest   atomic.Int64 // time from a call to its acknowledgement, in ns
 
 	mu    sync.Mutex
 	keys  map[string]*counted // guarded by mu
@@ -31,13 +33,21 @@ type counters struct {
 	acked sync.Cond
 }
 
-// counted is what a client knows of its key: the last reply, and how many increments were sent.
-type counted struct{ reply, sent int64 }
+// counted is what a client knows of its key: its database, the last reply, and how many increments were sent.
+type counted struct {
+	db          int
+	reply, sent int64
+}
 
 const counterKeys = 40 // of each client
 
 func count(t *testing.T, clients int, ports ...int) *counters {
-	c := &counters{t: t, ports: ports, keys: map[string]*counted{}}
+	return countIn(t, 1, clients, ports...)
+}
+
+// countIn is count with clients in several databases.
+func countIn(t *testing.T, databases, clients int, ports ...int) *counters {
+	c := &counters{t: t, ports: ports, databases: databases, keys: map[string]*counted{}}
 	c.acked.L = &c.mu
 	for k := range clients {
 		c.clients.Go(func() { c.run(k) })
@@ -68,7 +78,7 @@ func (c *counters) run(k int) {
 		c.mu.Lock()
 		now := c.keys[key]
 		if now == nil {
-			now = &counted{}
+			now = &counted{db: k % c.databases}
 			c.keys[key] = now
 		}
 		c.mu.Unlock()
@@ -77,7 +87,7 @@ func (c *counters) run(k int) {
 			c.mu.Lock()
 			now.sent++
 			c.mu.Unlock()
-			got, err := c.call(conns, at[key], "INCR "+key)
+			got, err := c.call(conns, at[key], now.db, "INCR "+key)
 			n, parsed := strconv.ParseInt(got, 10, 64)
 			c.mu.Lock()
 			switch {
@@ -113,14 +123,13 @@ func (c *counters) run(k int) {
 }
 
 // call calls a server on the connection that the client has to it.
-func (c *counters) call(conns map[int]*client, port int, line string) (string, error) {
+func (c *counters) call(conns map[int]*client, port, db int, line string) (string, error) {
 	o := conns[port]
 	if o == nil {
-		nc, err := net.DialTimeout("tcp", "127.0.0.1:"+strconv.Itoa(port), 20*time.Second)
-		if err != nil {
-			return "CLUSTERDOWN " + err.Error(), nil // nothing was sent
+		var err error
+		if o, err = dialIn(port, db); err != nil {
+			return "CLUSTERDOWN " + err.Error(), nil // nothing was sent that counts
 		}
-		o = newClient(nc)
 		conns[port] = o
 	}
 	err := o.nc.SetDeadline(time.Now().Add(20 * time.Second))
@@ -136,6 +145,44 @@ func (c *counters) call(conns map[int]*client, port int, line string) (string, e
 		delete(conns, port)
 	}
 	return got, err
+}
+
+// dialIn connects a client to a server, in a database.
+func dialIn(port, db int) (*client, error) {
+	nc, err := net.DialTimeout("tcp", "127.0.0.1:"+strconv.Itoa(port), 20*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	o := newClient(nc)
+	if db == 0 {
+		return o, nil
+	}
+	got := ""
+	if err = errors.Join(nc.SetDeadline(time.Now().Add(20*time.Second)), o.send("SELECT "+strconv.Itoa(db))); err == nil {
+		got, err = o.reply()
+	}
+	if err == nil && got != "OK" {
+		err = errors.New(got)
+	}
+	if err != nil {
+		nc.Close()
+	}
+	return o, err
+}
+
+// callIn sends a call to server i in a database.
+func (s *shardServers) callIn(i, db int, line string) (got string) {
+	c, err := dialIn(s.base+i, db)
+	if err == nil {
+		defer c.nc.Close()
+		if err = errors.Join(c.nc.SetDeadline(time.Now().Add(20*time.Second)), c.send(line)); err == nil {
+			got, err = c.reply()
+		}
+	}
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return got
 }
 
 // progress waits until so many increments more are acknowledged.
@@ -158,7 +205,7 @@ func (c *counters) check(s *shardServers) {
 	c.t.Helper()
 	c.end()
 	for key, now := range c.keys {
-		got := s.read(key)
+		got := s.readIn(now.db, key)
 		if n, _ := strconv.ParseInt(got, 10, 64); n < now.reply || n > now.sent {
 			c.t.Errorf("%s is %s: it was %d, and %d increments were sent", key, got, now.reply, now.sent)
 		}
@@ -166,10 +213,13 @@ func (c *counters) check(s *shardServers) {
 }
 
 // read reads a key wherever it is.
-func (s *shardServers) read(key string) (got string) {
+func (s *shardServers) read(key string) (got string) { return s.readIn(0, key) }
+
+// readIn reads a key of a database.
+func (s *shardServers) readIn(db int, key string) (got string) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		for i := range s.up {
-			if got = s.call(i, "GET "+key); got != "" && !strings.Contains(got, " ") {
+			if got = s.callIn(i, db, "GET "+key); got != "" && !strings.Contains(got, " ") {
 				return got
 			}
 		}

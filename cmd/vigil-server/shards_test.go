@@ -25,6 +25,12 @@ func (s *shardServers) address(i int) string { return "127.0.0.1:" + strconv.Ito
 // run starts server i, which may be a new one, and does not wait for it.
 func (s *shardServers) run(i int, args ...string) *member {
 	s.t.Helper()
+	return s.runProgram(binary, i, args...)
+}
+
+// runProgram is run with a program, which may be of an older version.
+func (s *shardServers) runProgram(program string, i int, args ...string) *member {
+	s.t.Helper()
 	for len(s.up) <= i {
 		s.up = append(s.up, &member{port: s.base + len(s.up), dir: s.t.TempDir()})
 	}
@@ -33,7 +39,7 @@ func (s *shardServers) run(i int, args ...string) *member {
 	if !strings.Contains(strings.Join(args, " "), "--cluster-secret") {
 		args = append(args, "--cluster-secret", testSecret)
 	}
-	m.p = startCommand(s.t, exec.Command(binary, args...))
+	m.p = startCommand(s.t, exec.Command(program, args...))
 	return m
 }
 

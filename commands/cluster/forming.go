@@ -169,7 +169,7 @@ func flushSlots(c *commands.Ctx, m *commands.Membership) error {
 func dropUnused(c *commands.Ctx, drop *slots.Set, used func(slot int) error) error {
 	return change(c, func(ctx context.Context, to Node) error {
 		var found error
-		err := to.ScanSlots(ctx, drop, func(key []byte) bool {
+		err := to.ScanSlots(ctx, EveryDB, drop, func(key []byte) bool {
 			found = used(commands.KeySlot(key))
 			return false
 		})

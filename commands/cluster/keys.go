@@ -18,12 +18,15 @@ type Node interface {
 	Moves
 }
 
+// EveryDB is, as the number of a database, all of them.
+const EveryDB = -1
+
 // Keys finds keys by their slots.
 type Keys interface {
-	// ScanSlots calls visit with the keys of some slots until it returns false. It takes long, and
+	// ScanSlots calls visit with the keys of some slots in a database, or in EveryDB, until it returns false. It takes long, and
 	// is called without locks. visit must not keep the key.
-	ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byte) bool) error
-	// EmptySlots removes the keys of some slots, of those that the group has, and returns when that is committed.
+	ScanSlots(ctx context.Context, db int, of *slots.Set, visit func(key []byte) bool) error
+	// EmptySlots removes the keys of some slots, of those that the group has, in all databases, and returns when that is committed.
 	EmptySlots(ctx context.Context, of *slots.Set) error
 	// Departed returns the slots that the group has given away, whose keys are about to be removed here; nil for none.
 	Departed() *slots.Set
@@ -51,17 +54,17 @@ func only(slot int64) *slots.Set {
 	return s
 }
 
-// visit calls f with the keys of a slot until it returns false. Those of a slot that was given away are not shown: tools would
-// move them.
-func visit(ctx context.Context, in Node, slot int64, f func(key []byte) bool) error {
-	return in.ScanSlots(ctx, only(slot).Without(in.Departed()), f)
+// visit calls f with the keys of a slot in a database until it returns false. Those of a slot that was given away are not shown: tools
+// would move them.
+func visit(ctx context.Context, in Node, db int, slot int64, f func(key []byte) bool) error {
+	return in.ScanSlots(ctx, db, only(slot).Without(in.Departed()), f)
 }
 
 func countKeys(c *commands.Ctx) error {
-	slot := readSlot(c, errSlot)
+	slot, db := readSlot(c, errSlot), c.Client.DB()
 	return scan(c, 0, func(ctx context.Context, node Node) (func(*commands.Reply), error) {
 		n := int64(0)
-		err := visit(ctx, node, slot, func([]byte) bool { n++; return true })
+		err := visit(ctx, node, db, slot, func([]byte) bool { n++; return true })
 		return func(r *commands.Reply) { r.Int(n) }, err
 	})
 }
@@ -71,7 +74,7 @@ const maxKeyBytes = 16 << 20
 
 // getKeys returns fewer keys than asked for if these are long.
 func getKeys(c *commands.Ctx) error {
-	slot, most := readSlot(c, errSlotOrCount), c.Args.Int()
+	slot, most, db := readSlot(c, errSlotOrCount), c.Args.Int(), c.Client.DB()
 	if most < 0 || most > math.MaxInt32 {
 		c.Args.Fail(errSlotOrCount)
 	}
@@ -79,7 +82,7 @@ func getKeys(c *commands.Ctx) error {
 		var found []string
 		err, size := error(nil), 0
 		if most > 0 {
-			err = visit(ctx, node, slot, func(key []byte) bool {
+			err = visit(ctx, node, db, slot, func(key []byte) bool {
 				found, size = append(found, string(key)), size+len(key)+16
 				return int64(len(found)) < most && size < maxKeyBytes
 			})

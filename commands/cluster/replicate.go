@@ -76,7 +76,7 @@ func reset(c *commands.Ctx, m *commands.Membership) error {
 // refuseKeys returns an error if the server has a key.
 func refuseKeys(ctx context.Context, of Node, refusal error) error {
 	var found error
-	err := of.ScanSlots(ctx, slots.All(), func([]byte) bool {
+	err := of.ScanSlots(ctx, EveryDB, slots.All(), func([]byte) bool {
 		found = refusal
 		return false
 	})

@@ -72,10 +72,10 @@ func readSlotOrder(c *commands.Ctx, o *slotOrder) {
 	}
 }
 
-// countSlots counts the keys of slots: all keys are looked at.
+// countSlots counts the keys of slots in all databases: all keys are looked at.
 func countSlots(ctx context.Context, node Node, own *slots.Set) ([]int64, error) {
 	counts := make([]int64, commands.Slots)
-	err := node.ScanSlots(ctx, own, func(key []byte) bool {
+	err := node.ScanSlots(ctx, EveryDB, own, func(key []byte) bool {
 		counts[commands.KeySlot(key)]++
 		return true
 	})
@@ -111,7 +111,7 @@ func replySlotStats(r *commands.Reply, list []slotKeys) {
 	}
 }
 
-// flushSlot removes the keys of a slot. SYNC or not, it returns when they are gone.
+// flushSlot removes the keys of a slot in all databases. SYNC or not, it returns when they are gone.
 func flushSlot(c *commands.Ctx) error {
 	slot := readRanged(c)
 	if c.Args.More() && !c.Args.Is("ASYNC") && !c.Args.Is("SYNC") {

@@ -224,11 +224,11 @@ func selectDB(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	switch limits := c.Host.Limits(); {
-	case limits.Slots && db != 0:
+	if c.Host.Limits().OneDatabase && db != 0 {
 		return errSelectInCluster
-	case db < 0 || db >= int64(limits.Databases):
-		return commands.ErrDBIndex
+	}
+	if err := c.CheckDB(db); err != nil {
+		return err
 	}
 	c.Client.SetDB(int(db))
 	c.Tx.Select(int(db))

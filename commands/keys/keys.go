@@ -206,7 +206,7 @@ func beginCopy(c *commands.Ctx) (*commands.Job, error) {
 	if err := c.Args.Done(); err != nil {
 		return nil, err
 	}
-	if db != 0 && c.Host.Limits().Slots {
+	if db != 0 && c.Host.Limits().OneDatabase {
 		return nil, errCopyInCluster
 	}
 	if db == c.Client.DB() && string(from) == string(to) {
@@ -229,7 +229,7 @@ func beginCopy(c *commands.Ctx) (*commands.Job, error) {
 func move(c *commands.Ctx) error { return c.Apart(beginMove) }
 
 func beginMove(c *commands.Ctx) (*commands.Job, error) {
-	if c.Host.Limits().Slots {
+	if c.Host.Limits().OneDatabase {
 		return nil, errMoveInCluster
 	}
 	key, db := bytes.Clone(c.Args.Key()), readDB(c)
@@ -280,8 +280,8 @@ func readDB(c *commands.Ctx) int {
 	if db < math.MinInt32 || db > math.MaxInt32 {
 		c.Args.Fail(commands.ErrInt32Range)
 	}
-	if db < 0 || db >= int64(c.Host.Limits().Databases) {
-		c.Args.Fail(commands.ErrDBIndex)
+	if err := c.CheckDB(db); err != nil {
+		c.Args.Fail(err)
 	}
 	return int(db)
 }

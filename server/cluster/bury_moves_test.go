@@ -67,7 +67,7 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 			if got := a.askedBy(name, "how", attempt, ""); got.State == "given" {
 				t.Errorf("the group that lies buried is told that the slots are given: %+v", got)
 			}
-			if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
+			if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
 				t.Error("slots are moved to a group that lies buried")
 			}
 			a.until("the slots are back", func() bool { return !a.claim().Moving() && a.node.Division().Slots.Len() == slots.Count })

@@ -20,7 +20,7 @@ func (n *Node) findCluster(self *topology.Identity, logf func(format string, arg
 	n.slots = migrate.New(migrate.Options{Group: group{n}, Cluster: n.cluster, Network: n.beside, Secret: n.config.Secret,
 		Slots: c.Slots, All: c.All, Contacts: c.Contacts, Written: n.written, Refer: n.follows, Now: n.monotonic, Wall: wallClock,
 		Done: n.ctx, Go: n.tasks.Go, Logf: n.config.Logf, Due: due,
-		TakeKeys: n.server.TakeKeys, RemoveKeys: n.server.RemoveKeys, OrderMove: n.server.OrderMove})
+		Databases: n.server.Databases, TakeKeys: n.server.TakeKeys, RemoveKeys: n.server.RemoveKeys, OrderMove: n.server.OrderMove})
 	return err
 }
 

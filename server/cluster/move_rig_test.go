@@ -208,7 +208,7 @@ func (m *moving) claim() topology.Claim { return m.node.roster().Claim }
 // begin begins to move slots to another group.
 func (m *moving) begin(to *moving, of *slots.Set) uint64 {
 	m.t.Helper()
-	attempt, err := m.seat.BeginMove(m.t.Context(), to.id(), of)
+	attempt, _, err := m.seat.BeginMove(m.t.Context(), to.id(), of)
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -179,7 +179,7 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	of := slotSet(t, "7")
 	a.sticks(true)
 	attempt := a.begin(b, of)
-	if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !says(err, "about to move other slots") {
+	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !says(err, "about to move other slots") {
 		t.Errorf("a second attempt: %v", err)
 	}
 	if err := b.seat.TakeSlots(t.Context(), of); !errors.Is(err, migrate.ErrSlotsTaken) {
@@ -201,10 +201,10 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	}
 	a.sticks(false)
 	moved(a, b, of)
-	if _, err := a.seat.BeginMove(t.Context(), b.id(), of); !says(err, "does not have all of the slots") {
+	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), of); !says(err, "does not have all of the slots") {
 		t.Errorf("slots of another group: %v", err)
 	}
-	if _, err := a.seat.BeginMove(t.Context(), "nobody", slotSet(t, "9")); err == nil {
+	if _, _, err := a.seat.BeginMove(t.Context(), "nobody", slotSet(t, "9")); err == nil {
 		t.Error("slots go to nobody")
 	}
 }
@@ -260,7 +260,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 	if err := b.store.Commits().WaitDurable(position); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
+	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
 		t.Errorf("it gets slots: %v", err)
 	}
 }

@@ -39,7 +39,7 @@ func TestHeldSlotsDoNotMove(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			if _, err := a.seat.BeginMove(ctx, b.id(), of); err == nil {
+			if _, _, err := a.seat.BeginMove(ctx, b.id(), of); err == nil {
 				t.Fatal("a move begins")
 			}
 			if index, _ := m.still(time.Hour); index != before || a.claim().Moving() || b.claim().Moving() {

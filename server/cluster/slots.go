@@ -132,12 +132,12 @@ func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) er
 }
 
 // BeginMove has another group expect slots; see [migrate.Slots.Begin].
-func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error) {
+func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
 	err = s.ofSlots(func(o *migrate.Slots) (e error) {
-		attempt, e = o.Begin(ctx, to, of)
+		attempt, databases, e = o.Begin(ctx, to, of)
 		return e
 	})
-	return attempt, err
+	return attempt, databases, err
 }
 
 // SendKeys has the other group take keys; see [migrate.Slots.Send].

@@ -106,6 +106,7 @@ type Settings struct {
 	ClusterEndpoint        commands.Endpoint
 	ClusterHostname        string // that this server announces
 	ClusterNodename        string // likewise
+	ClusterDatabases       int    // that clients of a cluster see
 	ClusterEnabled         bool   // the server founds a group by itself
 	ClusterGroup           string // name
 	ClusterSlots           string // with which the group begins; nil: not said

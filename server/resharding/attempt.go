@@ -88,7 +88,7 @@ func (v *Moves) make(j *job) {
 		if errors.Is(err, errTracked) {
 			most = max(1, some.Len()/2)
 		}
-		if tries++; tries >= maxTries {
+		if tries++; tries >= maxTries || errors.As(err, new(TooFewError)) {
 			v.fail(j, err)
 			return
 		}
@@ -196,7 +196,7 @@ func (v *Moves) try(j *job, of *slots.Set) error {
 	}
 	defer a.changes.Stop()
 	var err error
-	if a.number, err = v.o.Group.BeginMove(j.ctx, j.Shard, of); err != nil {
+	if a.number, a.databases, err = v.o.Group.BeginMove(j.ctx, j.Shard, of); err != nil {
 		return err
 	}
 	defer v.o.Group.EndMove(a.number)
@@ -225,7 +225,7 @@ func (v *Moves) try(j *job, of *slots.Set) error {
 
 // copyAll copies all keys of the slots.
 func (a *attempt) copyAll() error {
-	return a.v.keys.each(a.j.ctx, a.of, func(keys [][]byte) error {
+	return a.v.keys.each(a.j.ctx, a.of, func(keys []DBKey) error {
 		for _, key := range keys {
 			if err := a.copy(a.j.ctx, key); err != nil {
 				return err
@@ -244,7 +244,7 @@ func (a *attempt) copyChanged(ctx context.Context, n int) error {
 		}
 		n -= len(keys)
 		for _, key := range keys {
-			if err := a.copy(ctx, []byte(key)); err != nil {
+			if err := a.copy(ctx, DBKey{key.DB, []byte(key.Name)}); err != nil {
 				return err
 			}
 		}

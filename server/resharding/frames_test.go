@@ -3,6 +3,7 @@ package resharding
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,10 @@ func TestFramesAreCheckedBeforeTheyAreTaken(t *testing.T) {
 		"an expiry before 1970":       []byte("\x01a\x01\x00\x00\x00\x00\x00\x00\x00\x80\x02\x00\x00\x00ok"),
 		"a length that does not end":  []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
 		"a value longer than a frame": []byte("\x01a\x01\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xffok"),
+		"a database without a key":    append(slices.Clone(theirs), "\x83\x80\x80\x80\x10"...),
+		"a database that is not here": append([]byte("\x85\x80\x80\x80\x10"), theirs...),
+		"a very large database":       append([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), theirs...),
+		"an own key of a database":    append([]byte("\x83\x80\x80\x80\x10"), mine...),
 	} {
 		if err := r.Keys.Take(bad, yes); err == nil {
 			t.Errorf("%s is taken", what)
@@ -43,9 +48,10 @@ func TestFramesAreCheckedBeforeTheyAreTaken(t *testing.T) {
 		t.Errorf("without memory: %v", err)
 	}
 	r.full = false
-	if got := r.value("b") + r.value("a"); got != "mine" {
+	if got := r.value("b") + r.value("b", 3); got != "mine" {
 		t.Errorf("the keys have %q", got)
 	}
+	r.tx(nil, func(tx *persistence.Tx) { tx.Delete([]byte("a")) })
 	for _, good := range [][]byte{append(theirs, "\x01a\x00\x02{a\x00"...), theirs, nil} {
 		if err := r.Keys.Take(good, yes); err != nil {
 			t.Error(err)
@@ -64,7 +70,7 @@ func TestScanVisitsTheKeysOfSlots(t *testing.T) {
 		r.set(fmt.Sprint("{a}", i), "v")
 	}
 	count := func(of *slots.Set, most int) (n int) {
-		await, err := r.Keys.Scan(t.Context(), of, func([]byte) bool { n++; return n < most })
+		await, err := r.Keys.Scan(t.Context(), 0, of, func([]byte) bool { n++; return n < most })
 		if err == nil {
 			err = await()
 		}
@@ -83,7 +89,7 @@ func TestScanVisitsTheKeysOfSlots(t *testing.T) {
 		t.Errorf("%d keys of no slot", n)
 	}
 	failed := errors.New("failed")
-	if err := r.Keys.each(t.Context(), slots.All(), func(keys [][]byte) error { return failed }); err != failed {
+	if err := r.Keys.each(t.Context(), slots.All(), func([]DBKey) error { return failed }); err != failed {
 		t.Errorf("got %v", err)
 	}
 }

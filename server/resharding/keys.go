@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures"
@@ -15,9 +16,6 @@ import (
 )
 
 const (
-	// ScannedAtOnce is how many keys are looked at while their shard is locked: other clients wait for less than a tenth of a
-	// millisecond.
-	ScannedAtOnce = 512
 	// takenAtOnce is how many keys are taken in while their shards are locked, and takenBytes about how many bytes.
 	takenAtOnce = 64
 	takenBytes  = 256 << 10
@@ -25,7 +23,7 @@ const (
 	lockPause = 50 * time.Millisecond
 )
 
-// Keys are the keys of the server in database 0, by their slots.
+// Keys are the keys of the server, by their slots.
 type Keys struct{ o *Options }
 
 // Lock locks shards, however long a script has them. It fails when ctx or the server ends.
@@ -49,39 +47,35 @@ func (k *Keys) pause(ctx context.Context) error {
 	return cmp.Or(ctx.Err(), k.o.Done.Err())
 }
 
-// scan calls see with all keys under the locks of their shards, and more between, until that returns false. What it has seen are
-// records up to a position, if this server leads.
-func (k *Keys) scan(ctx context.Context, see func(key []byte), more func() bool) (newest uint64, leads bool, err error) {
+// scan calls see with all keys of a database, or of all ([cluster.EveryDB]), under the locks of their shards, and more between, until
+// that returns false. What it has seen are records up to a position, if this server leads.
+func (k *Keys) scan(ctx context.Context, db int, see func(key DBKey), more func() bool) (newest uint64, leads bool, err error) {
 	tx, goesOn := k.o.Store.NewTx(), true
-	for shard := range uint64(persistence.ShardCount) {
-		for from, first := shard<<56, true; goesOn && (first || from != 0); first = false {
-			var set persistence.Shards
-			set.Add(shard << 56)
-			if err := k.Lock(ctx, tx, &set); err != nil {
+	for shard := range persistence.ShardCount {
+		for w := k.Walk(shard, db); goesOn && !w.Over(); goesOn = more() {
+			if err := k.Lock(ctx, tx, w.Shards()); err != nil {
 				return 0, false, err
 			}
-			tx.Select(0)
-			from = tx.ScanShard(from, ScannedAtOnce, see)
+			w.Step(tx, see)
 			err := tx.Err()
 			newest, leads = max(newest, tx.Seen()), leads || tx.Writable()
 			tx.Unlock()
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return 0, false, err
 			}
-			goesOn = more()
 		}
 	}
 	return newest, leads, nil
 }
 
-// Scan calls visit with the keys of some slots, in no order, until it returns false. It looks at all keys, with the locks of few of
-// them at a time: one that is there from the first call to the last is visited, one that comes or goes meanwhile may be. visit must
-// not keep the key. At a leader, await waits until what was seen is committed.
-func (k *Keys) Scan(ctx context.Context, of *slots.Set, visit func(key []byte) bool) (await func() error, err error) {
+// Scan calls visit with the keys of some slots in a database, or in all ([cluster.EveryDB]), in no order, until it returns false. It looks
+// at all keys, with the locks of few of them at a time: one that is there from the first call to the last is visited, one that comes or
+// goes meanwhile may be. visit must not keep the key. At a leader, await waits until what was seen is committed.
+func (k *Keys) Scan(ctx context.Context, db int, of *slots.Set, visit func(key []byte) bool) (await func() error, err error) {
 	more := true
-	newest, leads, err := k.scan(ctx, func(key []byte) {
-		if more && of.Has(commands.KeySlot(key)) {
-			more = visit(key)
+	newest, leads, err := k.scan(ctx, db, func(key DBKey) {
+		if more && of.Has(commands.KeySlot(key.Name)) {
+			more = visit(key.Name)
 		}
 	}, func() bool { return more })
 	return func() error { return k.await(newest, leads) }, err
@@ -99,13 +93,13 @@ func (k *Keys) await(newest uint64, leads bool) error {
 	return err
 }
 
-// each is Scan for a visit that takes its time: it is given some keys at a time, without locks.
-func (k *Keys) each(ctx context.Context, of *slots.Set, visit func(keys [][]byte) error) error {
-	var keys [][]byte
+// each is Scan, in all databases, for a visit that takes its time: it is given some keys at a time, without locks.
+func (k *Keys) each(ctx context.Context, of *slots.Set, visit func(keys []DBKey) error) error {
+	var keys []DBKey
 	var failed error
-	newest, leads, err := k.scan(ctx, func(key []byte) {
-		if of.Has(commands.KeySlot(key)) {
-			keys = append(keys, bytes.Clone(key))
+	newest, leads, err := k.scan(ctx, cluster.EveryDB, func(key DBKey) {
+		if of.Has(commands.KeySlot(key.Name)) {
+			keys = append(keys, DBKey{key.DB, bytes.Clone(key.Name)})
 		}
 	}, func() bool {
 		failed = visit(keys)
@@ -145,14 +139,14 @@ func (k *Keys) Take(frame []byte, expected func() bool) error {
 	}
 	tx := k.o.Store.NewTx()
 	newest := uint64(0)
-	for len(frame) > 0 {
+	for from := (frameReader{b: frame}); from.more(); {
 		var some []movedKey
-		for size := 0; len(frame) > 0 && len(some) < takenAtOnce && size < takenBytes; size += len(some[len(some)-1].payload) {
-			key, rest, err := cutKey(frame)
+		for size := 0; from.more() && len(some) < takenAtOnce && size < takenBytes; size += len(some[len(some)-1].payload) {
+			key, err := from.next()
 			if err != nil {
 				return err
 			}
-			some, frame = append(some, key), rest
+			some = append(some, key)
 		}
 		position, err := k.takeSome(tx, some, expected)
 		if err != nil {
@@ -176,13 +170,18 @@ func (k *Keys) takeSome(tx *persistence.Tx, some []movedKey, expected func() boo
 	if !tx.Writable() || !expected() {
 		return 0, persistence.ErrNotLeader
 	}
-	tx.Select(0)
+	databases := k.o.Databases()
 	for i := range some {
 		key := &some[i]
 		if !k.o.Calls.Foreign(key.key) {
 			err = ErrFrame
 			break
 		}
+		if key.db >= databases {
+			err = TooFewError{commands.KeySlot(key.key), key.db, databases}
+			break
+		}
+		tx.Select(key.db)
 		if key.kind == structures.KindNone {
 			tx.Delete(key.key)
 			continue
@@ -197,26 +196,34 @@ func (k *Keys) takeSome(tx *persistence.Tx, some []movedKey, expected func() boo
 
 // copier copies keys into frames, and sends these. It is for one goroutine.
 type copier struct {
-	k     *Keys
-	tx    *persistence.Tx
-	send  func(frame []byte) error
-	frame []byte
-	keys  int64 // that were copied
-	bytes int64 // that were sent
+	k         *Keys
+	tx        *persistence.Tx
+	databases int // of the group that gets the keys
+	send      func(frame []byte) error
+	frame     []byte
+	db        int   // of the last key in the frame
+	keys      int64 // that were copied
+	bytes     int64 // that were sent
 }
 
 // copy appends a key as it is now, and sends a frame when it is full.
-func (c *copier) copy(ctx context.Context, key []byte) error {
+func (c *copier) copy(ctx context.Context, key DBKey) error {
+	if key.DB >= c.databases {
+		return TooFewError{commands.KeySlot(key.Name), key.DB, c.databases}
+	}
 	var set persistence.Shards
-	set.Add(c.tx.Expect(key))
+	set.Add(c.tx.Expect(key.Name))
 	if err := c.k.Lock(ctx, c.tx, &set); err != nil {
 		return err
 	}
 	err := error(persistence.ErrNotLeader)
 	if c.tx.Writable() {
-		c.tx.Select(0)
+		c.tx.Select(key.DB)
 		c.keys++
-		c.frame, err = AppendKey(c.frame, c.tx, key)
+		if key.DB != c.db {
+			c.frame, c.db = AppendDatabase(c.frame, key.DB), key.DB
+		}
+		c.frame, err = AppendKey(c.frame, c.tx, key.Name)
 	}
 	c.tx.Unlock()
 	if err = cmp.Or(err, ctx.Err()); err == nil && len(c.frame) >= frameBytes {
@@ -232,7 +239,7 @@ func (c *copier) flush() error {
 	}
 	c.bytes += int64(len(c.frame))
 	err := c.send(c.frame)
-	if c.frame = c.frame[:0]; cap(c.frame) > 4*frameBytes {
+	if c.frame, c.db = c.frame[:0], 0; cap(c.frame) > 4*frameBytes {
 		c.frame = nil
 	}
 	return err

@@ -13,8 +13,8 @@ import (
 
 // Group is the way to the group that slots go to.
 type Group interface {
-	// BeginMove has the group that clients know by an ID expect the keys of slots.
-	BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error)
+	// BeginMove has the group that clients know by an ID expect the keys of slots, and returns how many databases that has.
+	BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error)
 	// SendKeys has the other group take a frame of keys, and returns when they are in its log.
 	SendKeys(ctx context.Context, attempt uint64, keys []byte) error
 	// GiveSlots gives the slots away. If it is not decided whose they are, keys must not change until this leadership ends.
@@ -54,6 +54,8 @@ type Options struct {
 	// Membership returns nil for a server that is of no group.
 	Membership func() *commands.Membership
 	Leads      func() bool
+	// Databases returns how many databases keys may come for: 1 while members of the group may be of a version before several.
+	Databases func() int
 	// Divided returns the slots whose keys clients may wait for, and those that the group has by its log; nil is not known yet, and
 	// all. Calls are judged by the former soon after it is the latter.
 	Divided func() (kept, own *slots.Set)

@@ -1,6 +1,7 @@
 package resharding
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,8 +41,11 @@ type room struct {
 	leads  bool                      // guarded by mu
 	begins func(of *slots.Set) error // guarded by mu
 	sends  func(keys []byte) error   // guarded by mu
+	own    int                       // databases of this group; guarded by mu
+	theirs int                       // databases of the other group; guarded by mu
 	under  *slots.Set                // the slots of the attempt; guarded by mu
 	sent   []byte                    // guarded by mu
+	frames [][]byte                  // the same, one by one; guarded by mu
 	undone bool                      // whose the slots are is not decided; guarded by mu
 	busy   bool                      // a script runs; guarded by mu
 	full   bool                      // guarded by mu
@@ -51,6 +55,9 @@ type room struct {
 }
 
 const here, there = "group-a", "group-b"
+
+// databases is how many the store of a room has.
+const databases = 5
 
 func set(t *testing.T, text string) *slots.Set {
 	t.Helper()
@@ -63,12 +70,12 @@ func set(t *testing.T, text string) *slots.Set {
 
 func newRoom(t *testing.T) *room {
 	t.Helper()
-	r := &room{t: t, clock: clocktest.New(), giving: make(chan *slots.Set), given: make(chan error), leads: true}
+	r := &room{t: t, clock: clocktest.New(), giving: make(chan *slots.Set), given: make(chan error), leads: true, own: databases, theirs: databases}
 	low := set(t, "0-8191")
 	r.m = &commands.Membership{ID: here, Led: true, Leads: true, Slots: low, Members: []commands.Member{{ID: "node-a", Host: "10.0.0.1", Port: 7000}},
 		OtherShards: []commands.Shard{{ID: there, Slots: slots.All().Without(low), Members: []commands.Member{{ID: "node-b", Host: "10.0.0.2", Port: 7000}}}}}
 	var err error
-	if r.store, err = persistence.Open(persistence.Options{InMemory: true, Databases: 1, MaxMemory: 1 << 30, Seed: 1}); err != nil {
+	if r.store, err = persistence.Open(persistence.Options{InMemory: true, Databases: databases, MaxMemory: 1 << 30, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	done, stop := context.WithCancel(context.Background())
@@ -88,7 +95,8 @@ func newRoom(t *testing.T) *room {
 	r.peers.Open(peers.Options{Network: r, Membership: membership, Go: func(f func()) { r.work.Go(f) }})
 	r.Open(Options{Store: r.store, Group: r, Peers: &r.peers, Fence: &r.fence, Calls: r, Clock: r.clock, Done: done,
 		Membership: membership, Durable: r.store.Commits().WaitDurable,
-		Leads: func() bool { return get(r, &r.leads) },
+		Leads:     func() bool { return get(r, &r.leads) },
+		Databases: func() int { return get(r, &r.own) },
 		Divided: func() (kept, own *slots.Set) {
 			return get(r, &r.kept), membership().Slots
 		},
@@ -114,13 +122,13 @@ func get[V any](r *room, v *V) V {
 	return *v
 }
 
-func (r *room) BeginMove(_ context.Context, to string, of *slots.Set) (uint64, error) {
+func (r *room) BeginMove(_ context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
 	begins := get(r, &r.begins)
 	change(r, func() { r.under = of })
 	if begins != nil {
-		return 1, begins(of)
+		err = begins(of)
 	}
-	return 1, nil
+	return 1, get(r, &r.theirs), err
 }
 
 func (r *room) SendKeys(ctx context.Context, _ uint64, keys []byte) error {
@@ -129,7 +137,7 @@ func (r *room) SendKeys(ctx context.Context, _ uint64, keys []byte) error {
 			return err
 		}
 	}
-	change(r, func() { r.sent = append(r.sent, keys...) })
+	change(r, func() { r.sent, r.frames = append(r.sent, keys...), append(r.frames, bytes.Clone(keys)) })
 	return nil
 }
 
@@ -260,18 +268,35 @@ func (r *room) tx(keys []string, do func(tx *persistence.Tx)) {
 	tx.Commit()
 }
 
-func (r *room) set(key, value string) {
-	r.tx([]string{key}, func(tx *persistence.Tx) { tx.SetString([]byte(key), []byte(value), persistence.NoExpiry) })
+// set sets a string of database 0, or of others.
+func (r *room) set(key, value string, dbs ...int) {
+	r.tx([]string{key}, func(tx *persistence.Tx) {
+		for _, db := range only(dbs) {
+			tx.Select(db)
+			tx.SetString([]byte(key), []byte(value), persistence.NoExpiry)
+		}
+	})
 }
 
-// value returns a string, "" if there is none.
-func (r *room) value(key string) (value string) {
+// value returns a string of database 0, or those of others, "" if there is none.
+func (r *room) value(key string, dbs ...int) (value string) {
 	r.t.Helper()
 	r.tx([]string{key}, func(tx *persistence.Tx) {
-		b, _, err := tx.String([]byte(key))
-		if value = string(b); err != nil {
-			r.t.Error(err)
+		for _, db := range only(dbs) {
+			tx.Select(db)
+			b, _, err := tx.String([]byte(key))
+			if value += string(b); err != nil {
+				r.t.Error(err)
+			}
 		}
 	})
 	return value
+}
+
+// only returns the databases that are meant.
+func only(dbs []int) []int {
+	if dbs == nil {
+		return []int{0}
+	}
+	return dbs
 }

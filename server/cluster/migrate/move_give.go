@@ -54,27 +54,29 @@ func (o *Slots) Order(ctx context.Context, from, to string, of *slots.Set) error
 }
 
 // Begin has the group that clients know by an ID expect the keys of slots, which this server's group has and this
-// server leads. It returns a number for this attempt, to which End belongs. There is one at a time.
-func (o *Slots) Begin(ctx context.Context, to string, of *slots.Set) (uint64, error) {
+// server leads. It returns a number for this attempt, to which End belongs, and how many databases the other group has. There is
+// one at a time.
+func (o *Slots) Begin(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
 	name, err := o.cluster.NameOf(to)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	l := &leaving{Move: topology.Move{Attempt: rand.Uint64() | 1, Group: name, Slots: of}, term: o.opts.Group.Leading()}
 	if l.term == 0 {
-		return 0, raftnode.ErrNotLeading
+		return 0, 0, raftnode.ErrNotLeading
 	}
 	if err := o.mayGive(o.now(), l); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := o.leave(ctx, l); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	if _, err := o.insistMove(ctx, name, &moveRequest{What: asksExpect, Attempt: l.Attempt, Slots: of.String()}); err != nil {
+	reply, err := o.insistMove(ctx, name, &moveRequest{What: asksExpect, Attempt: l.Attempt, Slots: of.String()})
+	if err != nil {
 		o.End(l.Attempt)
-		return 0, fmt.Errorf("%s does not expect the slots: %w", o.cluster.Label(name), err)
+		return 0, 0, fmt.Errorf("%s does not expect the slots: %w", o.cluster.Label(name), err)
 	}
-	return l.Attempt, nil
+	return l.Attempt, max(1, reply.Databases), nil
 }
 
 // leave notes a move that this leader is about to make, once moves may begin.

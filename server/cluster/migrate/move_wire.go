@@ -59,6 +59,8 @@ type moveReply struct {
 	Leader string `json:",omitempty"` // address of the leader, which alone takes the request
 	State  string `json:",omitempty"`
 	Letter []byte `json:",omitempty"`
+	// Databases is how many databases keys may come for, as a reply to asksExpect: none is 1, as servers before several say it.
+	Databases int `json:",omitempty"`
 }
 
 // retryable is an error of a request that may be taken later.
@@ -94,8 +96,14 @@ func (o *Slots) Respond(ctx context.Context, b []byte) []byte {
 	default:
 		return nil
 	}
-	if a.Error == "" && q.What == asksHow {
+	switch {
+	case a.Error != "":
+	case q.What == asksHow:
 		a.Letter = o.cluster.Letter()
+	case q.What == asksExpect && o.opts.Databases != nil:
+		if n := o.opts.Databases(); n > 1 {
+			a.Databases = n
+		}
 	}
 	out, err := json.Marshal(a)
 	if err != nil {

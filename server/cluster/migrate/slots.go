@@ -53,7 +53,8 @@ type Options struct {
 	Logf logs.Func
 	// Due reports whether something may be logged that was logged before.
 	Due func(what string) bool
-	// TakeKeys, RemoveKeys and OrderMove are those of handlers.Handlers.
+	// Databases, which may be nil, TakeKeys, RemoveKeys and OrderMove are those of handlers.Handlers.
+	Databases  func() int
 	TakeKeys   func(keys []byte, expected func() bool) error
 	RemoveKeys func(ctx context.Context, of *slots.Set, allowed func() bool) error
 	OrderMove  func(to string, of *slots.Set) error

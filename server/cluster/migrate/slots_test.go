@@ -197,7 +197,7 @@ func TestMoveOfAnEarlierTermIsOver(t *testing.T) {
 	g.hears("b", topology.Claim{Slots: new(slots.Set), Since: 9})
 	g.slots.cluster.Look()
 	g.reply = []byte("{}")
-	attempt, err := g.slots.Begin(t.Context(), topology.GroupPublicID("", "b"), slotSet(t, "7"))
+	attempt, _, err := g.slots.Begin(t.Context(), topology.GroupPublicID("", "b"), slotSet(t, "7"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,8 +101,9 @@ type Neighbours interface {
 
 // Departures takes slots with their keys to other groups. ADR 0071.
 type Departures interface {
-	// BeginMove makes the group that clients know by an ID expect the keys of slots, which this server's group has.
-	BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error)
+	// BeginMove makes the group that clients know by an ID expect the keys of slots, which this server's group has, and returns
+	// how many databases that has.
+	BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error)
 	// SendKeys sends keys to the other group, and returns when they are in its log. It is called once for each
 	// piece; after an error the attempt is of no use any more.
 	SendKeys(ctx context.Context, attempt uint64, keys []byte) error

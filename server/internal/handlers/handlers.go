@@ -36,6 +36,8 @@ type Handlers struct {
 	// Asked responds to another server. It may be nil.
 	Asked func(ctx context.Context, request []byte) (reply []byte)
 
+	// Databases returns how many databases keys of other groups may come for. It may be nil, which is 1.
+	Databases func() int
 	// TakeKeys takes keys of another group in, as they were sent, while expected says so under their locks, and returns when
 	// they are committed.
 	TakeKeys func(keys []byte, expected func() bool) error
