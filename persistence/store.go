@@ -13,7 +13,6 @@ import (
 	"github.com/vigildb/vigil/persistence/files"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/heads"
-	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/passes"
@@ -47,8 +46,6 @@ type Store struct {
 	stats     counters
 	tally     tally
 
-	log       journal.Log
-	durable   journal.Durability
 	member    *member.Member // nil if the store is alone
 	tracker   atomic.Pointer[Tracker]
 	feed      feed.Feed
