@@ -94,13 +94,3 @@ func (n *Node) found(self *topology.Identity, store *member.Member, origin *snap
 	n.config.Logf(logs.Warn, "this server is a new group, restored from %s", origin)
 	return nil
 }
-
-// restored returns of which part of a cluster snapshot the directory was made, nil for another one.
-func (n *Node) restored() *snapshot.Origin {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.self == nil {
-		return nil
-	}
-	return n.self.Restored
-}

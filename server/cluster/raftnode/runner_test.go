@@ -42,7 +42,7 @@ func (m *running) Send(msg *Message) {
 	switch stack := debug.Stack(); {
 	case bytes.Contains(stack, []byte("(*Runner).Receive")):
 		m.g.byBringer++
-	case bytes.Contains(stack, []byte("(*Store).EndRound")):
+	case bytes.Contains(stack, []byte("(*Commits).EndRound")):
 		m.g.byRound++
 	}
 	if !m.g.cut[[2]uint64{msg.GetFrom(), msg.GetTo()}] {
