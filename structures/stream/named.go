@@ -73,11 +73,7 @@ func (s *Stream) SetWindow(ch *structures.Change, w Window) error {
 	ch.Int(w.Seconds)
 	ch.Int(int64(w.Most))
 	n := s.named()
-	for at := range n.list {
-		if n.list[at].producer != nil {
-			s.forgetName(at)
-		}
-	}
+	n.forgetAll(func(*name) bool { return true })
 	n.makeRoom(0)
 	n.window = w
 	return nil
@@ -86,7 +82,7 @@ func (s *Stream) SetWindow(ch *structures.Change, w Window) error {
 // named returns what the stream remembers, to change it.
 func (s *Stream) named() *names {
 	if s.names == nil {
-		s.names = &names{window: DefaultWindow(), producers: map[string]*producer{}, next: 1, due: math.MaxInt64}
+		s.names = &names{stream: s, window: DefaultWindow(), producers: map[string]*producer{}, next: 1, due: math.MaxInt64}
 		s.memory += namesSize
 	}
 	return s.names
@@ -125,16 +121,16 @@ func (s *Stream) Name(ch *structures.Change, pid, text []byte, id ID, now int64)
 	ch.Int(now)
 	n := s.named()
 	if now >= n.due || n.count-n.kept >= sweepNames {
-		s.sweepNames(now)
+		n.sweep(now)
 	}
 	hash := hashName(pid, text)
 	if p := n.producer(pid); p != nil {
 		if at := n.find(p, hash, text); at >= 0 { // it is old, or the clock went back
-			s.forgetName(at)
+			n.forget(at)
 		}
 	}
 	if len(n.list) == cap(n.list) {
-		s.packNames()
+		n.pack()
 	}
 	n.added++
 	var page *namePage
@@ -146,7 +142,7 @@ func (s *Stream) Name(ch *structures.Change, pid, text []byte, id ID, now int64)
 		n.pages = append(n.pages, page)
 		n.next++
 	}
-	s.putName(page, pid, text, hash, id, now)
+	n.put(page, pid, text, hash, id, now)
 	s.markDirty(page)
 }
 
@@ -235,7 +231,7 @@ func (s *Stream) completeNames() error {
 			if p := n.producer(e.producer); p != nil && n.find(p, hash, e.text) >= 0 {
 				return fmt.Errorf("name %.20q of %.20q given twice: %w", e.text, e.producer, structures.ErrCorrupt)
 			}
-			s.putName(page, e.producer, e.text, hash, e.id, e.time)
+			n.put(page, e.producer, e.text, hash, e.id, e.time)
 		}
 		page.given = nil
 	}

@@ -15,6 +15,7 @@ import (
 
 // names is what a stream remembers of named entries. What each addition reads comes first.
 type names struct {
+	stream *Stream     // whose memory they take and whose pages they change
 	last   *producer   // that was looked for last, nil for none
 	pages  []*namePage // in the order in which names were given
 	absent uint64      // the hash of a name that was looked for in vain since the last one was put, and a bit that is set
@@ -126,15 +127,14 @@ func (n *names) index(hash uint32, at int) {
 	n.slots[i] = uint64(hash)<<32 | uint64(at)<<1 | 1
 }
 
-// putName adds a name to the list and to the last page.
-func (s *Stream) putName(page *namePage, pid, text []byte, hash uint32, id ID, now int64) {
-	n := s.names
+// put adds a name to the list and to the last page.
+func (n *names) put(page *namePage, pid, text []byte, hash uint32, id ID, now int64) {
 	n.absent = 0
 	p := n.producer(pid)
 	if p == nil {
 		p = &producer{name: string(pid)}
 		n.producers[p.name], n.last = p, p
-		s.memory += producerSize + len(p.name)
+		n.stream.memory += producerSize + len(p.name)
 	}
 	e := name{producer: p, text: string(text), id: id, time: now, number: p.end, hash: hash}
 	if page.left == 0 {
@@ -150,13 +150,12 @@ func (s *Stream) putName(page *namePage, pid, text []byte, hash uint32, id ID, n
 		n.kept++
 	}
 	n.due = min(n.due, now+n.window.Seconds*1000)
-	s.memory += nameSize + len(text)
+	n.stream.memory += nameSize + len(text)
 }
 
-// forgetName empties a place in the list.
-func (s *Stream) forgetName(at int) {
-	n := s.names
-	e := &n.list[at]
+// forget empties a place in the list.
+func (n *names) forget(at int) {
+	s, e := n.stream, &n.list[at]
 	p := e.producer
 	s.memory -= nameSize + len(e.text)
 	*e = name{}
@@ -181,9 +180,17 @@ func (s *Stream) forgetName(at int) {
 	}
 }
 
-// sweepNames forgets those at the front of the list that are to be forgotten at now.
-func (s *Stream) sweepNames(now int64) {
-	n := s.names
+// forgetAll forgets the names that are some.
+func (n *names) forgetAll(are func(e *name) bool) {
+	for at := n.first; at < len(n.list); at++ {
+		if e := &n.list[at]; e.producer != nil && are(e) {
+			n.forget(at)
+		}
+	}
+}
+
+// sweep forgets those at the front of the list that are to be forgotten at now.
+func (n *names) sweep(now int64) {
 	for ; n.first < len(n.list); n.first++ {
 		if e := &n.list[n.first]; e.producer == nil {
 			continue
@@ -191,13 +198,13 @@ func (s *Stream) sweepNames(now int64) {
 			n.due = e.time + n.window.Seconds*1000
 			break
 		}
-		s.forgetName(n.first)
+		n.forget(n.first)
 	}
 	if n.count == 0 {
 		n.due = math.MaxInt64
 	}
 	if n.count-n.kept > n.kept+sweepNames || cap(n.list) > 4*n.count+sweepNames {
-		s.packNames()
+		n.pack()
 	}
 }
 
@@ -210,14 +217,9 @@ func (n *names) makeRoom(size int) {
 	n.list, n.first = n.list[:0], 0
 }
 
-// packNames forgets all names that are too old, and leaves no empty places between the others but some behind them.
-func (s *Stream) packNames() {
-	n := s.names
-	for at := n.first; at < len(n.list); at++ {
-		if e := &n.list[at]; e.producer != nil && n.old(e) {
-			s.forgetName(at)
-		}
-	}
+// pack forgets all names that are too old, and leaves no empty places between the others but some behind them.
+func (n *names) pack() {
+	n.forgetAll(n.old)
 	old := n.list
 	n.makeRoom(n.count + n.count/2 + 4)
 	for _, page := range n.pages {
