@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -42,28 +41,24 @@ func newerCases() []newerCase {
 
 // newer compares newer calls with older ones, each on a server of its own.
 func newer(o *options, r *report) error {
-	dir, err := os.MkdirTemp("", "vigil-bench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	var p [2]*process
-	for i, name := range []string{"newer", "older"} {
-		if p[i], err = own(o, filepath.Join(dir, name)); err != nil {
-			return err
+	prepare := func(dir string) (a, b *process, err error) {
+		if a, err = own(o, filepath.Join(dir, "newer")); err == nil {
+			b, err = own(o, filepath.Join(dir, "older"))
 		}
-		defer p[i].stop()
+		return a, b, err
 	}
-	r.section("Newer calls beside older ones", "The processor time of calls of Redis 8.6 to 8.12, and of what they take the place of, on another vigil in the same run: "+
-		"pipelines of 16, 1,000 keys unless it says otherwise, with the work that a call leaves for later.")
-	r.row("call", "us CPU", "beside", "us CPU", "ratio", "goal")
-	r.rule(6)
-	for _, c := range newerCases() {
-		if err := compareNewer(o, r, c, p); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
+	return withTwo(prepare, func(a, b *process, _ string) error {
+		r.section("Newer calls beside older ones", "The processor time of calls of Redis 8.6 to 8.12, and of what they take the place of, on another vigil in the same run: "+
+			"pipelines of 16, 1,000 keys unless it says otherwise, with the work that a call leaves for later.")
+		r.row("call", "us CPU", "beside", "us CPU", "ratio", "goal")
+		r.rule(6)
+		for _, c := range newerCases() {
+			if err := compareNewer(o, r, c, [2]*process{a, b}); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func compareNewer(o *options, r *report, c newerCase, p [2]*process) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -24,7 +23,7 @@ type process struct {
 	log  lastOutput
 }
 
-// pair starts both servers with empty directories under dir; tls is their arguments for
+// pair prepares both servers, with empty directories under dir; tls is their arguments for
 // that, if they are to serve it.
 func pair(o *options, dir string, tls []string) (ours, redis *process, err error) {
 	redisDir := filepath.Join(dir, "redis")
@@ -34,30 +33,18 @@ func pair(o *options, dir string, tls []string) (ours, redis *process, err error
 	port := freePort()
 	redis = &process{name: o.peerName(), port: port, args: []string{o.peer, "--port", strconv.Itoa(port),
 		"--dir", redisDir, "--save", "", "--appendonly", "yes", "--appendfsync", o.fsync}}
-	if ours, err = ownOf(o, filepath.Join(dir, "ours")); err != nil {
+	if ours, err = own(o, filepath.Join(dir, "ours")); err != nil {
 		return nil, nil, err
 	}
 	if len(tls) > 0 {
 		ours.withTLS(tls)
 		redis.withTLS(tls)
 	}
-	if err := errors.Join(ours.start(), redis.start()); err != nil {
-		return nil, nil, err
-	}
 	return ours, redis, nil
 }
 
-// own starts a server of ours with an empty directory.
+// own prepares a server of ours with an empty directory.
 func own(o *options, dir string) (*process, error) {
-	p, err := ownOf(o, dir)
-	if err == nil {
-		err = p.start()
-	}
-	return p, err
-}
-
-// ownOf is a server of ours that does not run yet.
-func ownOf(o *options, dir string) (*process, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}

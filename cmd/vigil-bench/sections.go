@@ -9,18 +9,27 @@ import (
 
 // withPair runs f with both servers, which get these arguments for TLS.
 func withPair(o *options, f func(ours, redis *process, dir string) error, tls ...string) error {
+	return withTwo(func(dir string) (ours, redis *process, err error) { return pair(o, dir, tls) }, f)
+}
+
+// withTwo runs f with two servers, which prepare makes for a directory of their own.
+func withTwo(prepare func(dir string) (a, b *process, err error), f func(a, b *process, dir string) error) error {
 	dir, err := os.MkdirTemp("", "vigil-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	ours, redis, err := pair(o, dir, tls)
+	a, b, err := prepare(dir)
 	if err != nil {
 		return err
 	}
-	defer ours.stop()
-	defer redis.stop()
-	return f(ours, redis, dir)
+	for _, p := range []*process{a, b} {
+		if err := p.start(); err != nil {
+			return err
+		}
+		defer p.stop()
+	}
+	return f(a, b, dir)
 }
 
 // uniqueKeys writes 3M keys that are all new, which a store that writes late
