@@ -61,8 +61,8 @@ func readDecision(file, text string) (d decision, err error) {
 	return d, nil
 }
 
-// decisionPage lists the ADRs with those that each goes on with and those that amend it: of two decisions, one of which mentions the
-// other in its Status, the later one amends the earlier one.
+// decisionPage lists the ADRs. Beside each are earlier ones that it continues and later ones that amend it: if the Status of a decision
+// mentions another one, the later of the two amends the earlier.
 func decisionPage(all []decision) (string, error) {
 	earlier, later := map[string][]string{}, map[string][]string{}
 	known := map[string]decision{}

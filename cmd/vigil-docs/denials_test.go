@@ -89,7 +89,6 @@ var deniedRightly = []struct{ path, text string }{
 	{"commands/script/errors.go", "vigil has no debugger for scripts"},
 	{"examples/shop/demo/main.go", "no subscription yet"},
 	{"server/cluster/topology/burial.go", "it has no slots any more"},
-	{"server/peers/peers.go", "the server has no group now"},
 	{"cmd/vigil-session/service/service.go", "the server has no Bloom filters"},
 }
 

@@ -73,7 +73,7 @@ func (p *Peers) respond(ctx context.Context, request []byte) (h header, fields a
 	}
 	m := p.o.Membership()
 	if m == nil || m.Gone {
-		return header{Error: "the server has no group now", Again: true, Follows: true}, struct{}{}
+		return header{Error: "the server belongs to no group now", Again: true, Follows: true}, struct{}{}
 	}
 	h, fields = header{Group: m.ID}, struct{}{}
 	switch k, known := p.kinds[q.What]; {

@@ -103,7 +103,7 @@ func TestRequestsAndRepliesAreOneObjectEach(t *testing.T) {
 	}
 	for _, none := range []*commands.Membership{nil, {ID: "g", Gone: true}} {
 		all[1].member = none
-		if got := string(all[1].Respond(t.Context(), []byte(`{"What":"sum"}`))); got != `{"Group":"","Error":"the server has no group now","Again":true,"Follows":true}` {
+		if got := string(all[1].Respond(t.Context(), []byte(`{"What":"sum"}`))); got != `{"Group":"","Error":"the server belongs to no group now","Again":true,"Follows":true}` {
 			t.Errorf("of no group: %s", got)
 		}
 	}
@@ -152,7 +152,7 @@ func TestGroupWithoutALeaderIsATransientError(t *testing.T) {
 		"10.0.0.0:7000: the server does not lead its group": func(_ network, all []*server) { all[0].member.Leads, all[0].member.Leader = false, 1 },
 		"connection refused": func(net network, _ []*server) { clear(net) },
 		"10.0.0.0:7000: the server is of another group now": func(_ network, all []*server) { all[0].member.ID = "h" },
-		"10.0.0.0:7000: the server has no group now":        func(_ network, all []*server) { all[0].member = nil },
+		"10.0.0.0:7000: the server belongs to no group now":        func(_ network, all []*server) { all[0].member = nil },
 		"invalid character":                                 func(net network, _ []*server) { net[address(0)] = garbled },
 		"no member of it is known to lead it":               nil,
 	} {
