@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/server/hold"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // come moves slots of another group to this one.
 func (r *movesRig) come(of string) {
-	r.g.arriving.Store(mustSlots(r.t, of))
-	r.g.expected.Store(mustSlots(r.t, of))
+	r.g.arriving.Store(slotstest.Set(r.t, of))
+	r.g.expected.Store(slotstest.Set(r.t, of))
 }
 
 // arrived makes the group take them.
 func (r *movesRig) arrived(own string) {
-	r.g.own.Store(mustSlots(r.t, own))
+	r.g.own.Store(slotstest.Set(r.t, own))
 	r.g.arriving.Store(nil)
 	r.g.expected.Store(nil)
 }
@@ -94,7 +95,7 @@ func TestNothingIsEmptiedWhileKeysArrive(t *testing.T) {
 	if got := c.do("EVAL", "return redis.call('flushall')", "0"); !strings.HasPrefix(got, "(error) TRYAGAIN") {
 		t.Errorf("a script: %s", got)
 	}
-	r.have(r.g.own.Load().Union(mustSlots(t, "8001-16001")), nil) // they are this group's; the other one has not heard of that yet
+	r.have(r.g.own.Load().Union(slotstest.Set(t, "8001-16001")), nil) // they are this group's; the other one has not heard of that yet
 	r.g.arriving.Store(nil)
 	c.want("FLUSHALL", "OK")
 }

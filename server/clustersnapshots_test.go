@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/server/backup"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // clusterRig is a server on disk that leads one of two groups: with the slots 0 to 8191, and the other one, whose leader is
@@ -34,7 +35,7 @@ func newClusterRig(t *testing.T) *clusterRig {
 	c := &clusterRig{dir: t.TempDir(), index: 7}
 	s := &slotsRig{}
 	c.slotsRig = s
-	own, theirs := mustSlots(t, "0-8191"), mustSlots(t, "8192-16383")
+	own, theirs := slotstest.Set(t, "0-8191"), slotstest.Set(t, "8192-16383")
 	node := func(digit, host string) commands.Member {
 		return commands.Member{ID: strings.Repeat(digit, 40), Host: host, Port: 7000, Active: true}
 	}

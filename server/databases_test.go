@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // needsDatabases is the reply of a group of the level before several databases.
@@ -66,7 +67,7 @@ func TestDatabasesWaitForTheLevelOfTheGroup(t *testing.T) {
 		t.Errorf("a key of database 3 comes: %v", err)
 	}
 	r.g.own.Store(nil)
-	if err := r.g.remove(t.Context(), mustSlots(t, "3300"), func() bool { return true }); err != nil { // as members before do
+	if err := r.g.remove(t.Context(), slotstest.Set(t, "3300"), func() bool { return true }); err != nil { // as members before do
 		t.Error(err)
 	}
 	r.g.m.SetLevel(persistence.LevelDatabases)
@@ -112,7 +113,7 @@ func TestClientsOfAllDatabasesAreSentAway(t *testing.T) {
 	watcher.want("PING", queued)
 	watcher.want("EXEC", "(nil array)")
 	c.want("SET b v", movedB)
-	if err := r.g.remove(t.Context(), mustSlots(t, "3300"), func() bool { return true }); err != nil {
+	if err := r.g.remove(t.Context(), slotstest.Set(t, "3300"), func() bool { return true }); err != nil {
 		t.Error(err)
 	}
 	c.want("DBSIZE", "(int) 0")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	sets "github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // FORGET of a master without slots asks its server to leave, and returns when that is known here. Why it stays is told.
@@ -129,7 +130,7 @@ func TestMasterWithReplicasIsForgottenAfterThem(t *testing.T) {
 		t.Error("nobody is told that it stays")
 	}
 	forget()
-	group(func(g *commands.Shard) { g.Members, g.Leader, g.Slots = g.Members[1:], 0, mustSlots(t, "7") })
+	group(func(g *commands.Shard) { g.Members, g.Leader, g.Slots = g.Members[1:], 0, slotstest.Set(t, "7") })
 	ends("it has got slots")
 	forget()
 	group(func(g *commands.Shard) { g.Members, g.Leader = g.Members[1:], -1 })
@@ -171,7 +172,7 @@ func TestServerForgetsTheClusterIfItIsEmpty(t *testing.T) {
 	r.g.own.Store(nil)
 	c.want("DEL b", "(int) 1")
 	for _, passing := range []interface{ Store(*sets.Set) }{&r.g.expected, &r.g.left} {
-		passing.Store(mustSlots(t, "5"))
+		passing.Store(slotstest.Set(t, "5"))
 		refused("slots of the node are on their way")
 		passing.Store(nil)
 	}

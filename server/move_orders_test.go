@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/resharding"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // heirs are two members of a group which moves slots: the second one has what the first one commits, and leads next.
@@ -104,7 +105,7 @@ func TestNextLeaderGoesOnWithMoves(t *testing.T) {
 	if got := follower.do("CLUSTER", "GETSLOTMIGRATIONS"); !strings.Contains(got, `"the leader of the group makes this move"`) || !strings.Contains(got, `"source_node" "2222`) {
 		t.Errorf("a follower shows %s", got)
 	}
-	h.next.have(h.next.g.own.Load().Without(mustSlots(t, "0-1023")), mustSlots(t, "0-1023"))
+	h.next.have(h.next.g.own.Load().Without(slotstest.Set(t, "0-1023")), slotstest.Set(t, "0-1023"))
 	h.next.untilProgress("waiting of 0-2047 1024/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
 	h.fail()
 	h.untilProgress("waiting of 0-2047 1024/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
@@ -250,7 +251,7 @@ func TestMoveThatIsOrderedAmidTheEndOfALeadershipIsNotMade(t *testing.T) {
 	failed := make(chan error, 1)
 	r.g.amid = func() {
 		go func() {
-			failed <- r.srv.resharding.Moves.Order([]cluster.Destination{{Shard: strings.Repeat("a", 40), Node: strings.Repeat("c", 40), Slots: mustSlots(t, "5000")}})
+			failed <- r.srv.resharding.Moves.Order([]cluster.Destination{{Shard: strings.Repeat("a", 40), Node: strings.Repeat("c", 40), Slots: slotstest.Set(t, "5000")}})
 		}()
 		r.until("it is ordered", func() bool { return strings.Contains(r.progress(), "5000 0/1") })
 	}

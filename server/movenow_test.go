@@ -7,6 +7,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/resharding"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 var (
@@ -22,7 +23,7 @@ func TestSetSlotMovesASlot(t *testing.T) {
 	tool.want("SET b v", "OK")
 	tool.send("CLUSTER", "SETSLOT", "3300", "MIGRATING", slotLeader)
 	<-r.giving
-	r.g.left.Store(mustSlots(t, "3300")) // its keys go later
+	r.g.left.Store(slotstest.Set(t, "3300")) // its keys go later
 	r.given <- nil
 	tool.next("OK")
 	tool.want("CLUSTER COUNTKEYSINSLOT 3300", "(int) 0")
@@ -71,7 +72,7 @@ func TestSetSlotNodeWaitsUntilTheSlotIsThere(t *testing.T) {
 		t.Errorf("the group was asked for %s", got)
 	}
 	tool.send("CLUSTER", "SETSLOT", "3301", "NODE", slotOwner)
-	r.have(r.g.own.Load().Union(mustSlots(t, "3301")), nil)
+	r.have(r.g.own.Load().Union(slotstest.Set(t, "3301")), nil)
 	if got := r.awaits(tool, 500*time.Millisecond); got != "OK" {
 		t.Errorf("a slot that comes: %s", got)
 	}

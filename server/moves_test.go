@@ -11,6 +11,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // movesRig is a server of newShardsRig that moves slots to the group of the node cc..c. What it gives waits for the test.
@@ -203,8 +204,8 @@ func newLooseSession(srv *Server) *session {
 // A call that was admitted before the slots were frozen, or given away, does not run after that.
 func TestCallsAreAdmittedAgainUnderTheirLocks(t *testing.T) {
 	for want, change := range map[string]func(r *movesRig){
-		errPaused.Error():                      func(r *movesRig) { r.srv.fence.Begin(mustSlots(t, "3300")) },
-		strings.TrimPrefix(movedB, "(error) "): func(r *movesRig) { r.have(mustSlots(t, "0-3000"), mustSlots(t, "3300")) },
+		errPaused.Error():                      func(r *movesRig) { r.srv.fence.Begin(slotstest.Set(t, "3300")) },
+		strings.TrimPrefix(movedB, "(error) "): func(r *movesRig) { r.have(slotstest.Set(t, "0-3000"), slotstest.Set(t, "3300")) },
 	} {
 		for _, name := range []string{"set", "eval"} {
 			r := newMovesRig(t)
@@ -236,7 +237,7 @@ func TestCallsAreAdmittedAgainUnderTheirLocks(t *testing.T) {
 	if err := s.admitMember(flush, argv); err != nil {
 		t.Fatal(err)
 	}
-	r.g.expected.Store(mustSlots(t, "9000"))
+	r.g.expected.Store(slotstest.Set(t, "9000"))
 	s.prepare(flush, argv)
 	if err := s.lock(flush, argv); !errors.Is(err, commands.ErrSlotsMove) {
 		t.Errorf("FLUSHALL where keys have begun to arrive: %v", err)
@@ -291,7 +292,7 @@ func TestKeysThatHaveGoneAreRemoved(t *testing.T) {
 	for i := range 2000 {
 		c.want(fmt.Sprintf("SET k%d v", i), "OK")
 	}
-	of, left, gone := mustSlots(t, "0-8000"), 0, ""
+	of, left, gone := slotstest.Set(t, "0-8000"), 0, ""
 	for i := range 2000 {
 		if !of.Has(commands.KeySlot([]byte(fmt.Sprint("k", i)))) {
 			left++

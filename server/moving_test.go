@@ -7,6 +7,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // single makes the server of a rig all of its group, with some slots.
@@ -20,7 +21,7 @@ func (r *slotsRig) single(own *slots.Set) {
 // What Redis refuses is refused with its texts, and the group is asked for nothing.
 func TestServersThatAreInUseDoNotBecomeReplicas(t *testing.T) {
 	r := newShardsRig(t)
-	r.single(mustSlots(t, "0-8000"))
+	r.single(slotstest.Set(t, "0-8000"))
 	c := r.dial()
 	id := func(digit string) string { return strings.Repeat(digit, 40) }
 	const notEmpty = "(error) ERR To set a master the node must be empty and without assigned slots."
@@ -41,7 +42,7 @@ func TestServersThatAreInUseDoNotBecomeReplicas(t *testing.T) {
 	if got := r.g.changesAsked(); got != "" {
 		t.Errorf("the group was asked for %s", got)
 	}
-	r.single(mustSlots(t, "0-8000"))
+	r.single(slotstest.Set(t, "0-8000"))
 	c.want("DEL b", "(int) 1")
 	c.want("CLUSTER REPLICATE "+id("c"), notEmpty) // it has slots
 	r.single(new(slots.Set))

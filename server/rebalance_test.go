@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/resharding"
 	sets "github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // newBalanceRig opens a server that leads one of three groups: with the slots 0 to 8191, 8192 to 16383, and none.
@@ -17,10 +18,10 @@ func newBalanceRig(t *testing.T) *movesRig {
 	r.g.begins = func(string, *sets.Set) error { return nil }
 	r.know(func(m *commands.Membership) {
 		m.OtherShards = []commands.Shard{m.OtherShards[0], m.OtherShards[2]}
-		m.OtherShards[0].Slots = mustSlots(t, "8192-16383")
-		m.Slots = mustSlots(t, "0-8191")
+		m.OtherShards[0].Slots = slotstest.Set(t, "8192-16383")
+		m.Slots = slotstest.Set(t, "0-8191")
 	})
-	r.g.own.Store(mustSlots(t, "0-8191"))
+	r.g.own.Store(slotstest.Set(t, "0-8191"))
 	return r
 }
 
@@ -61,11 +62,11 @@ func TestRebalanceGivesEachGroupItsShare(t *testing.T) {
 	}
 	// Another server orders what this one is to move.
 	for call, err := range map[string]error{"a": nil, "nobody": resharding.ErrNowhere} {
-		if got := r.g.order(strings.Repeat(call, 40)[:40], mustSlots(t, "1-2")); got != err {
+		if got := r.g.order(strings.Repeat(call, 40)[:40], slotstest.Set(t, "1-2")); got != err {
 			t.Errorf("slots go to %s: %v, want %v", call, got, err)
 		}
 	}
-	if err := r.g.order(strings.Repeat("a", 40), mustSlots(t, "9000")); err != resharding.ErrNotOwn {
+	if err := r.g.order(strings.Repeat("a", 40), slotstest.Set(t, "9000")); err != resharding.ErrNotOwn {
 		t.Errorf("slots of another group: %v", err)
 	}
 	c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")
@@ -75,10 +76,10 @@ func TestRebalanceGivesEachGroupItsShare(t *testing.T) {
 func TestRebalanceWaitsUntilAllGroupsAreThere(t *testing.T) {
 	r := newBalanceRig(t)
 	c := r.dial()
-	r.know(func(m *commands.Membership) { m.Slots = mustSlots(t, "0-8190") })
+	r.know(func(m *commands.Membership) { m.Slots = slotstest.Set(t, "0-8190") })
 	c.want("VIGIL.CLUSTER REBALANCE", "(error) ERR Some slots have no group, or are being moved: CLUSTER ADDSLOTS gives those without one to a group")
 	r.know(func(m *commands.Membership) {
-		m.Slots = mustSlots(t, "0-8191")
+		m.Slots = slotstest.Set(t, "0-8191")
 		m.OtherShards = slices.Clone(m.OtherShards)
 		m.OtherShards[0].Up = false
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/server/resharding"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 const notServed = "(error) CLUSTERDOWN Hash slot not served"
@@ -13,8 +14,8 @@ const notServed = "(error) CLUSTERDOWN Hash slot not served"
 // moved: as when the group is buried. Those that wait for keys of other slots keep waiting.
 func TestClientsDoNotWaitForKeysOfSlotsThatHaveGone(t *testing.T) {
 	for text, have := range map[string]func(r *movesRig){
-		notServed: func(r *movesRig) { r.have(r.g.own.Load().Without(mustSlots(t, "3300")), nil) },
-		movedB:    func(r *movesRig) { r.have(r.g.own.Load().Without(mustSlots(t, "3300")), mustSlots(t, "3300")) },
+		notServed: func(r *movesRig) { r.have(r.g.own.Load().Without(slotstest.Set(t, "3300")), nil) },
+		movedB:    func(r *movesRig) { r.have(r.g.own.Load().Without(slotstest.Set(t, "3300")), slotstest.Set(t, "3300")) },
 	} {
 		r := newMovesRig(t)
 		r.have(r.g.own.Load(), nil)
@@ -32,7 +33,7 @@ func TestNobodyWaitsForKeysOfAGroupWithoutSlots(t *testing.T) {
 	b.send("BLPOP", "b", "0")
 	c.send("BRPOP", "c", "0")
 	r.blocked(2)
-	r.have(new(slots.Set), mustSlots(t, "3300"))
+	r.have(new(slots.Set), slotstest.Set(t, "3300"))
 	b.next(movedB)
 	c.next(notServed)
 }
@@ -41,7 +42,7 @@ func TestNobodyWaitsForKeysOfAGroupWithoutSlots(t *testing.T) {
 func TestClientThatBeginsToWaitAmidAChangeIsTold(t *testing.T) {
 	r := newMovesRig(t)
 	r.have(r.g.own.Load(), nil)
-	less := r.g.own.Load().Without(mustSlots(t, "3300"))
+	less := r.g.own.Load().Without(slotstest.Set(t, "3300"))
 	r.g.channels(less)
 	w := r.dial()
 	w.send("BLPOP", "b", "0")

@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/pubsub"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // newChannelsRig is a server of newMovesRig whose group has told it of its slots. lose takes the slot of b from it, to
@@ -16,7 +17,7 @@ import (
 func newChannelsRig(t *testing.T, directives ...string) (r *movesRig, lose, gain func()) {
 	t.Helper()
 	r = newMovesRig(t, directives...)
-	all, b := r.g.own.Load(), mustSlots(t, "3300")
+	all, b := r.g.own.Load(), slotstest.Set(t, "3300")
 	lose = func() { r.have(all.Without(b), b) }
 	gain = func() { r.have(all, nil) }
 	gain()
@@ -103,7 +104,7 @@ func TestSubscriptionsThatComeTooLateEndAtOnce(t *testing.T) {
 	r, _, gain := newChannelsRig(t)
 	c := r.dial()
 	c.want("SSUBSCRIBE c", `["ssubscribe" "c" (int) 1]`)
-	r.g.channels(mustSlots(t, "7365")) // that of c; the call is admitted as if nothing had changed
+	r.g.channels(slotstest.Set(t, "7365")) // that of c; the call is admitted as if nothing had changed
 	c.send("SSUBSCRIBE", "{b}1", "{b}2")
 	c.next(`["ssubscribe" "{b}1" (int) 2]`)
 	c.next(`["ssubscribe" "{b}2" (int) 3]`)
@@ -156,7 +157,7 @@ func TestMessagesThatHaveComeAreToldFirst(t *testing.T) {
 	if err := s.feedText(encode("SSUBSCRIBE", "b")); err != nil {
 		t.Fatal(err)
 	}
-	r.srv.channels.Keep(mustSlots(t, "7365"))
+	r.srv.channels.Keep(slotstest.Set(t, "7365"))
 	r.g.receive(byte(pubsub.ShardChannel), []byte("b"), []byte("x"))
 	s.leaveChannels() // in flush messages may come at that moment
 	if err := s.Resume(); err != nil {

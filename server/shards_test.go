@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // newShardsRig opens a server that leads one of four groups: it has the slots 0 to 8000, the second 8001 to
@@ -16,7 +17,7 @@ import (
 func newShardsRig(t *testing.T, directives ...string) *slotsRig {
 	t.Helper()
 	r := newSlotsRig(t, directives...)
-	own := mustSlots(t, "0-8000")
+	own := slotstest.Set(t, "0-8000")
 	r.g.own.Store(own)
 	r.know(func(m *commands.Membership) {
 		m.Slots, m.Covered = own, true
@@ -24,21 +25,12 @@ func newShardsRig(t *testing.T, directives ...string) *slotsRig {
 			return commands.Member{ID: strings.Repeat(digit, 40), Host: host, Port: 7000, Active: true}
 		}
 		m.OtherShards = []commands.Shard{
-			{ID: strings.Repeat("a", 40), Slots: mustSlots(t, "8001-16000"), Members: []commands.Member{node("b", "10.0.1.1"), node("c", "10.0.1.2")}, Leader: 1, Up: true, Term: 9},
-			{ID: strings.Repeat("d", 40), Slots: mustSlots(t, "16001"), Members: []commands.Member{node("e", "10.0.2.1")}, Leader: -1, Term: 1},
+			{ID: strings.Repeat("a", 40), Slots: slotstest.Set(t, "8001-16000"), Members: []commands.Member{node("b", "10.0.1.1"), node("c", "10.0.1.2")}, Leader: 1, Up: true, Term: 9},
+			{ID: strings.Repeat("d", 40), Slots: slotstest.Set(t, "16001"), Members: []commands.Member{node("e", "10.0.2.1")}, Leader: -1, Term: 1},
 			{ID: strings.Repeat("f", 40), Slots: new(slots.Set), Members: []commands.Member{node("0", "10.0.3.1")}, Leader: 0, Up: true, Term: 2},
 		}
 	})
 	return r
-}
-
-func mustSlots(t testing.TB, text string) *slots.Set {
-	t.Helper()
-	s, err := slots.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // keyOf returns a key of a slot.

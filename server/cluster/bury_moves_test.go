@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/server/cluster/migrate"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // buries has a group bury another one, which has ended, and counts it as silent for long enough.
@@ -46,7 +47,7 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 	for name, again := range map[string]func(a *moving){"": func(*moving) {}, "after a restart": (*moving).restart} {
 		t.Run(name, func(t *testing.T) {
 			a, b := twoMoving(t)
-			of := slotSet(t, "5-9")
+			of := slotstest.Set(t, "5-9")
 			a.mu.Lock()
 			a.frames = []string{"kept"}
 			a.told = func(now *slots.Set) {
@@ -67,7 +68,7 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 			if got := a.askedBy(name, "how", attempt, ""); got.State == "given" {
 				t.Errorf("the group that lies buried is told that the slots are given: %+v", got)
 			}
-			if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
+			if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "100")); err == nil {
 				t.Error("slots are moved to a group that lies buried")
 			}
 			a.until("the slots are back", func() bool { return !a.claim().Moving() && a.node.Division().Slots.Len() == slots.Count })
@@ -97,7 +98,7 @@ func (m *moving) giveWithout(attempt uint64) {
 // whether it is all.
 func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	a, b := twoMoving(t)
-	of := slotSet(t, "5-9")
+	of := slotstest.Set(t, "5-9")
 	a.sticks(true)
 	a.giveAlone(a.begin(b, of))
 	a.until("the other group is heard to have them", func() bool {
@@ -120,7 +121,7 @@ func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 // Slots whose keys have all come from a group that is lost are taken: nobody knows more of them. Without all keys they are not, nor if
 // another group has taken one of them meanwhile.
 func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
-	of := slotSet(t, "5-9")
+	of := slotstest.Set(t, "5-9")
 	begun := func(t *testing.T, complete bool) (a, b *moving) {
 		t.Helper()
 		a, b = twoMoving(t)
@@ -145,7 +146,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			a, b := begun(t, x.complete)
 			if x.third {
-				letter := topology.AppendLetter(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotSet(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
+				letter := topology.AppendLetter(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotstest.Set(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
 				if err := b.node.cluster.Take(letter); err != nil {
 					t.Fatal(err)
 				}
@@ -165,17 +166,17 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 // hand and that no group has.
 func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	a, b := twoMoving(t)
-	if err := a.seat.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
+	if err := a.seat.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
 	b.until("slots are free", func() bool { return b.node.Division().Others[0].Slots.Len() == slots.Count-100 })
-	b.adds(slotSet(t, "0-99"))
+	b.adds(slotstest.Set(t, "0-99"))
 	a.until("the groups have slots", func() bool { return a.node.Division().Covered })
 	b.stop()
-	if freed := a.buries(b); !freed.Equal(slotSet(t, "0-99")) {
+	if freed := a.buries(b); !freed.Equal(slotstest.Set(t, "0-99")) {
 		t.Errorf("free are %s", freed)
 	}
-	a.adds(slotSet(t, "0-49"))
+	a.adds(slotstest.Set(t, "0-49"))
 	before := b.claim()
 	b.with = []string{"127.0.0.1:1"} // it is told of nobody new
 	b.start()
@@ -192,13 +193,13 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	if got := b.askedBy(a.node.Name(), "expect", 7, "200"); !strings.Contains(got.Error, topology.ErrLies.Error()) {
 		t.Errorf("it expects keys: %+v", got)
 	}
-	if err := b.seat.TakeSlots(t.Context(), slotSet(t, "49-50")); !errors.Is(err, migrate.ErrSlotsTaken) {
+	if err := b.seat.TakeSlots(t.Context(), slotstest.Set(t, "49-50")); !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("it takes slots that another group has: %v", err)
 	}
 	if got := a.node.Division(); len(got.Others) > 0 {
 		t.Errorf("the other group sees it: %+v", got.Others)
 	}
-	b.adds(slotSet(t, "60-69"))
+	b.adds(slotstest.Set(t, "60-69"))
 	a.until("it is back", func() bool {
 		d := a.node.Division()
 		return len(d.Others) == 1 && d.Others[0].Slots.String() == "60-69"
@@ -224,12 +225,12 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 		}
 	}
 	meets(b, c)
-	if err := a.seat.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
+	if err := a.seat.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
-	b.until("slots are free", func() bool { return b.seat.TakeSlots(t.Context(), slotSet(t, "0-49")) == nil })
+	b.until("slots are free", func() bool { return b.seat.TakeSlots(t.Context(), slotstest.Set(t, "0-49")) == nil })
 	c.until("slots are free", func() bool {
-		return len(c.node.Division().Others) == 2 && c.seat.TakeSlots(t.Context(), slotSet(t, "50-99")) == nil
+		return len(c.node.Division().Others) == 2 && c.seat.TakeSlots(t.Context(), slotstest.Set(t, "50-99")) == nil
 	})
 	b.until("all have slots", func() bool { return b.node.Division().Covered && a.node.Division().Covered })
 	c.stop()

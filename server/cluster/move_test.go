@@ -9,12 +9,13 @@ import (
 	"github.com/vigildb/vigil/server/cluster/migrate"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // Slots go to another group when their keys have, and come back in the same way.
 func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 	a, b := twoMoving(t)
-	of := slotSet(t, "5-9 100")
+	of := slotstest.Set(t, "5-9 100")
 	attempt := a.begin(b, of)
 	for _, keys := range []string{"first", "second"} {
 		if err := a.seat.SendKeys(t.Context(), attempt, []byte(keys)); err != nil {
@@ -53,7 +54,7 @@ func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 // then. With slots that are given up, or left by a server, they go at once.
 func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	a, b := twoMoving(t)
-	of, rest := slotSet(t, "5-9 100"), slots.All().Without(slotSet(t, "5-9 100"))
+	of, rest := slotstest.Set(t, "5-9 100"), slots.All().Without(slotstest.Set(t, "5-9 100"))
 	a.hears(slots.All())
 	b.hears(new(slots.Set))
 	node := b.node // Reset makes another one
@@ -79,10 +80,10 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	a.hears(rest)
 	b.hears(of)
 	moved(a, b, of)
-	if err := a.seat.DropSlots(t.Context(), slotSet(t, "200-300")); err != nil {
+	if err := a.seat.DropSlots(t.Context(), slotstest.Set(t, "200-300")); err != nil {
 		t.Fatal(err)
 	}
-	a.hears(rest.Without(slotSet(t, "200-300")))
+	a.hears(rest.Without(slotstest.Set(t, "200-300")))
 	if err := b.seat.Reset(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 // An attempt that ends before the slots are given away leaves nothing behind.
 func TestMoveThatIsGivenUpLeavesNothing(t *testing.T) {
 	a, b := twoMoving(t)
-	of := slotSet(t, "7")
+	of := slotstest.Set(t, "7")
 	attempt := a.begin(b, of)
 	if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func TestMoveThatIsGivenUpLeavesNothing(t *testing.T) {
 // Keys are asked for again when they are about to be taken: the attempt may have ended since they came.
 func TestKeysAreRefusedWhenTheirAttemptHasEndedMeanwhile(t *testing.T) {
 	a, b := twoMoving(t)
-	of := slotSet(t, "7")
+	of := slotstest.Set(t, "7")
 	attempt := a.begin(b, of)
 	b.amid = func() {
 		a.seat.EndMove(attempt)
@@ -129,7 +130,7 @@ func TestKeysAreRefusedWhenTheirAttemptHasEndedMeanwhile(t *testing.T) {
 
 // A group that has the slots and begins again before it has given them away keeps them; one that has, has not.
 func TestLeaderThatEndsAmidAMove(t *testing.T) {
-	of := slotSet(t, "7-8")
+	of := slotstest.Set(t, "7-8")
 	for name, step := range map[string]func(a, b *moving, attempt uint64){
 		"before all keys are there": func(a, _ *moving, _ uint64) { a.restart() },
 		"when all keys are there": func(a, b *moving, attempt uint64) {
@@ -176,10 +177,10 @@ func TestLeaderThatEndsAmidAMove(t *testing.T) {
 // claimed otherwise.
 func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	a, b := twoMoving(t)
-	of := slotSet(t, "7")
+	of := slotstest.Set(t, "7")
 	a.sticks(true)
 	attempt := a.begin(b, of)
-	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !says(err, "about to move other slots") {
+	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "8")); !says(err, "about to move other slots") {
 		t.Errorf("a second attempt: %v", err)
 	}
 	if err := b.seat.TakeSlots(t.Context(), of); !errors.Is(err, migrate.ErrSlotsTaken) {
@@ -204,7 +205,7 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), of); !says(err, "does not have all of the slots") {
 		t.Errorf("slots of another group: %v", err)
 	}
-	if _, _, err := a.seat.BeginMove(t.Context(), "nobody", slotSet(t, "9")); err == nil {
+	if _, _, err := a.seat.BeginMove(t.Context(), "nobody", slotstest.Set(t, "9")); err == nil {
 		t.Error("slots go to nobody")
 	}
 }
@@ -212,7 +213,7 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 // Who says what about an attempt is looked at.
 func TestWrongRequestsOfMovesChangeNothing(t *testing.T) {
 	a, b := twoMoving(t)
-	of := slotSet(t, "7")
+	of := slotstest.Set(t, "7")
 	attempt := a.begin(b, of)
 	for what, got := range map[string]told{
 		"keys from another group":                       b.asked(frame("stranger", attempt, "k")),
@@ -260,7 +261,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 	if err := b.store.Commits().WaitDurable(position); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotSet(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
+	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
 		t.Errorf("it gets slots: %v", err)
 	}
 }
@@ -268,7 +269,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 // Any server has the leader of a group move slots of that.
 func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 	a, b := twoMoving(t)
-	if err := b.seat.OrderMove(t.Context(), a.id(), b.id(), slotSet(t, "4-6 9")); err != nil {
+	if err := b.seat.OrderMove(t.Context(), a.id(), b.id(), slotstest.Set(t, "4-6 9")); err != nil {
 		t.Fatal(err)
 	}
 	a.mu.Lock()
@@ -278,7 +279,7 @@ func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 		t.Errorf("ordered is %q, want %q", orders, want)
 	}
 	for _, ids := range [][2]string{{"nobody", b.id()}, {a.id(), "nobody"}} {
-		if err := b.seat.OrderMove(t.Context(), ids[0], ids[1], slotSet(t, "1")); err == nil {
+		if err := b.seat.OrderMove(t.Context(), ids[0], ids[1], slotstest.Set(t, "1")); err == nil {
 			t.Errorf("a move from %s to %s is ordered", ids[0], ids[1])
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 func (m *moving) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)) }
@@ -31,7 +32,7 @@ func TestHeldSlotsDoNotMove(t *testing.T) {
 	for _, held := range []string{"giver", "taker"} {
 		t.Run(held, func(t *testing.T) {
 			a, b := twoMoving(t)
-			of := slotSet(t, "5-9")
+			of := slotstest.Set(t, "5-9")
 			m := map[string]*moving{"giver": a, "taker": b}[held]
 			before, own := m.still(time.Hour)
 			if want := map[string]int{"giver": slots.Count, "taker": 0}[held]; own.Len() != want {

@@ -8,6 +8,7 @@ import (
 	"github.com/vigildb/vigil/commands/conn"
 	"github.com/vigildb/vigil/server/internal/clock/clocktest"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // client counts how often it is woken.
@@ -82,29 +83,20 @@ func TestPausesOfClientsAndOfChangesOfTheLeaderAreTwo(t *testing.T) {
 	want(conn.PauseNone)
 }
 
-func parse(t *testing.T, text string) *slots.Set {
-	t.Helper()
-	set, err := slots.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set
-}
-
 func TestFenceEndsWhenItIsKnownWhoseTheSlotsAre(t *testing.T) {
 	var f Fence
 	var a client
 	if f.Hold(&a) {
 		t.Error("a call is held back without a fence")
 	}
-	began := f.Begin(parse(t, "0-5"))
+	began := f.Begin(slotstest.Set(t, "0-5"))
 	if !f.Hold(&a) || f.Of().Len() != 6 {
 		t.Error("a call is not held back")
 	}
 	f.End(began, true)
 	a.want(t, 1)
 
-	began = f.Begin(parse(t, "0-5"))
+	began = f.Begin(slotstest.Set(t, "0-5"))
 	f.Hold(&a)
 	f.End(began, false)
 	if a.want(t, 1); f.Of() == nil {
@@ -115,7 +107,7 @@ func TestFenceEndsWhenItIsKnownWhoseTheSlotsAre(t *testing.T) {
 		t.Error("the fence goes on in another leadership")
 	}
 
-	began = f.Begin(parse(t, "0-5"))
+	began = f.Begin(slotstest.Set(t, "0-5"))
 	f.Hold(&a)
 	f.Follow() // during the move
 	a.want(t, 2)
@@ -125,7 +117,7 @@ func TestFenceEndsWhenItIsKnownWhoseTheSlotsAre(t *testing.T) {
 
 func TestArrivalsAreWaitedForWithPatience(t *testing.T) {
 	clock := clocktest.New()
-	coming := parse(t, "7")
+	coming := slotstest.Set(t, "7")
 	done, stop := context.WithCancel(context.Background())
 	var a Arrivals
 	a.Open(done, clock, func() *slots.Set { return coming })
@@ -135,7 +127,7 @@ func TestArrivalsAreWaitedForWithPatience(t *testing.T) {
 	}
 	clock.Advance(10 * ArrivalPeriod)
 	c.want(t, 0)
-	coming = parse(t, "8") // 7 has come
+	coming = slotstest.Set(t, "8") // 7 has come
 	clock.Advance(ArrivalPeriod)
 	c.want(t, 1)
 	if a.Any() || clock.Planned() > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // takes returns a room without slots that has taken what another one has sent.
@@ -207,12 +208,12 @@ func TestScanVisitsDatabases(t *testing.T) {
 	}
 	for db, want := range map[int]int{0: 0, 1: 700, 3: 0, 4: 700, cluster.EveryDB: 1400} {
 		n := 0
-		if _, err := r.Keys.Scan(t.Context(), db, set(t, "3300"), func([]byte) bool { n++; return true }); err != nil || n != want {
+		if _, err := r.Keys.Scan(t.Context(), db, slotstest.Set(t, "3300"), func([]byte) bool { n++; return true }); err != nil || n != want {
 			t.Errorf("database %d: %d keys, %v, want %d", db, n, err, want)
 		}
 	}
 	n := 0
-	if _, err := r.Keys.Scan(t.Context(), cluster.EveryDB, set(t, "3300"), func([]byte) bool { n++; return n < 800 }); err != nil || n != 800 {
+	if _, err := r.Keys.Scan(t.Context(), cluster.EveryDB, slotstest.Set(t, "3300"), func([]byte) bool { n++; return n < 800 }); err != nil || n != 800 {
 		t.Errorf("%d keys, %v, want the first 800", n, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // A frame that does not decode, is not expected, or has keys of the group's own slots is refused.
@@ -79,7 +80,7 @@ func TestScanVisitsTheKeysOfSlots(t *testing.T) {
 		}
 		return n
 	}
-	if n := count(set(t, "3300"), 1<<30); n != 2000 {
+	if n := count(slotstest.Set(t, "3300"), 1<<30); n != 2000 {
 		t.Errorf("%d keys of one slot", n)
 	}
 	if n := count(slots.All(), 3000); n != 3000 {

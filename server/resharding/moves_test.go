@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // Keys are on their way before their slots are fenced, though they do not fill a frame: clients wait only for what has changed
@@ -190,7 +191,7 @@ func TestMovesOfSlotsThatHaveGoneDoNotWait(t *testing.T) {
 	if got := r.gives(); got != "3301" {
 		t.Errorf("%s goes", got)
 	}
-	r.know(func(m *commands.Membership) { m.Slots = m.Slots.Without(set(t, "3302")) }) // a group has it of which this server knows little
+	r.know(func(m *commands.Membership) { m.Slots = m.Slots.Without(slotstest.Set(t, "3302")) }) // a group has it of which this server knows little
 	r.given <- nil
 	r.gives() // 3304: nobody waits for the clock
 	r.given <- nil
@@ -300,7 +301,7 @@ func TestNewsOfAnOwnerIsWaitedForAWhile(t *testing.T) {
 	if err := await(newsPatience, func() {}); err != ErrOtherOwner {
 		t.Errorf("a slot that does not come: %v", err)
 	}
-	if err := await(newsPause/100, func() { r.have(set(t, "0"), set(t, "3300")) }); err != nil {
+	if err := await(newsPause/100, func() { r.have(slotstest.Set(t, "0"), slotstest.Set(t, "3300")) }); err != nil {
 		t.Errorf("a slot that comes: %v", err)
 	}
 }
@@ -311,7 +312,7 @@ func TestClientsAreSentAwayWhenSlotsHaveGone(t *testing.T) {
 	r.work.Go(r.Departures.Run)
 	r.have(slots.All(), new(slots.Set))
 	keep := func(of string) {
-		change(r, func() { r.kept = set(t, of) })
+		change(r, func() { r.kept = slotstest.Set(t, of) })
 		r.Departures.Look()
 	}
 	keep("0-8191")
@@ -319,7 +320,7 @@ func TestClientsAreSentAwayWhenSlotsHaveGone(t *testing.T) {
 	if away := get(r, &r.away); len(away) > 0 {
 		t.Errorf("clients of %q are sent away too early", away)
 	}
-	r.have(set(t, "0-8191"), new(slots.Set))
+	r.have(slotstest.Set(t, "0-8191"), new(slots.Set))
 	r.clock.Advance(LookAgain)
 	r.until("clients are sent away", func() bool { return fmt.Sprint(get(r, &r.away)) == "[8192-16383]" })
 	r.Departures.Look()

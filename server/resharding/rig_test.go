@@ -19,6 +19,7 @@ import (
 	"github.com/vigildb/vigil/server/internal/clock/clocktest"
 	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // room is the moves of a leader with the slots 0 to 8191 of two groups, a store in memory, and a group that is functions.
@@ -59,19 +60,10 @@ const here, there = "group-a", "group-b"
 // databases is how many the store of a room has.
 const databases = 5
 
-func set(t *testing.T, text string) *slots.Set {
-	t.Helper()
-	of, err := slots.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return of
-}
-
 func newRoom(t *testing.T) *room {
 	t.Helper()
 	r := &room{t: t, clock: clocktest.New(), giving: make(chan *slots.Set), given: make(chan error), leads: true, own: databases, theirs: databases}
-	low := set(t, "0-8191")
+	low := slotstest.Set(t, "0-8191")
 	r.m = &commands.Membership{ID: here, Led: true, Leads: true, Slots: low, Members: []commands.Member{{ID: "node-a", Host: "10.0.0.1", Port: 7000}},
 		OtherShards: []commands.Shard{{ID: there, Slots: slots.All().Without(low), Members: []commands.Member{{ID: "node-b", Host: "10.0.0.2", Port: 7000}}}}}
 	var err error
@@ -226,7 +218,7 @@ func (r *room) order(of ...string) {
 }
 
 func (r *room) to(of string) cluster.Destination {
-	return cluster.Destination{Shard: there, Node: "node-b", Slots: set(r.t, of)}
+	return cluster.Destination{Shard: there, Node: "node-b", Slots: slotstest.Set(r.t, of)}
 }
 
 // gives waits until slots are about to be given away, and returns them.

@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/server/peers"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // pair is two rooms that ask each other: from has the slots 0 to 8191, and to the others.
@@ -59,7 +60,7 @@ func tasks(r *room, id string) string {
 
 func (p *pair) ask(of string) (id string) {
 	p.to.t.Helper()
-	id, err := p.to.Tasks.Import(p.to.t.Context(), here, set(p.to.t, of))
+	id, err := p.to.Tasks.Import(p.to.t.Context(), here, slotstest.Set(p.to.t, of))
 	if err != nil {
 		p.to.t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestTaskIsToldOfByBothGroups(t *testing.T) {
 	if got := tasks(p.to, id); got != "in_progress 3300 from node-a" {
 		t.Errorf("who has not got them yet says %s", got)
 	}
-	p.to.have(p.to.m.Slots.Union(set(t, "3300")), p.from.m.Slots)
+	p.to.have(p.to.m.Slots.Union(slotstest.Set(t, "3300")), p.from.m.Slots)
 	p.down = true
 	if got := tasks(p.to, id) + ", " + tasks(p.from, id); got != "completed 3300 from node-a, completed 3300 to node-b" {
 		t.Errorf("at the end they say %s", got)
@@ -120,7 +121,7 @@ func TestTaskIsCancelledByEitherGroup(t *testing.T) {
 // Servers that cannot order a task, or are not there, say so, and nothing is remembered.
 func TestTaskThatCannotBeOrderedIsAnError(t *testing.T) {
 	for want, spoil := range map[string]func(p *pair){
-		ErrNotOwn.Error():         func(p *pair) { p.from.have(set(t, "1"), slots.All()) },
+		ErrNotOwn.Error():         func(p *pair) { p.from.have(slotstest.Set(t, "1"), slots.All()) },
 		ErrNowhere.Error():        func(p *pair) { p.to.know(func(m *commands.Membership) { m.OtherShards[0].Leader = -1 }) },
 		"connection refused":      func(p *pair) { p.down = true },
 		"does not lead its group": func(p *pair) { p.from.know(func(m *commands.Membership) { m.Leads = false }) },
@@ -130,7 +131,7 @@ func TestTaskThatCannotBeOrderedIsAnError(t *testing.T) {
 	} {
 		p := newPair(t)
 		spoil(p)
-		id, err := p.to.Tasks.Import(t.Context(), here, set(t, "3300"))
+		id, err := p.to.Tasks.Import(t.Context(), here, slotstest.Set(t, "3300"))
 		if err == nil || !strings.Contains(err.Error(), want) || id != "" || strings.Contains(err.Error(), "ERR ") {
 			t.Errorf("got %q, %v; want %s", id, err, want)
 		}

@@ -12,16 +12,8 @@ import (
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
-
-func slotSet(t testing.TB, text string) *slots.Set {
-	t.Helper()
-	s, err := slots.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 func someBurials(n int) (all []topology.Burial) {
 	for i := range n {
@@ -116,7 +108,7 @@ func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
 	g := newAlone(t, &snapshot.Origin{Group: "b", Whole: &snapshot.Whole{Name: "monday", ID: "x", Parts: []snapshot.Part{{Group: "a", Slots: "0-5"}, {Group: "b", Slots: "6-16383"}}}})
 	g.written = true
 	for _, text := range []string{"6-16382", "0-16383", "0-5"} {
-		if err := g.slots.Claim(t.Context(), slotSet(t, text)); !errors.Is(err, errRestoredSlots) {
+		if err := g.slots.Claim(t.Context(), slotstest.Set(t, text)); !errors.Is(err, errRestoredSlots) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -124,7 +116,7 @@ func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
 	if g.claim.Slots.String() != "6-16383" || g.claim.Since != 1<<41 {
 		t.Errorf("it has %+v", g.claim)
 	}
-	if err := g.slots.Claim(t.Context(), slotSet(t, "3")); err != nil {
+	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "3")); err != nil {
 		t.Errorf("a group that has claimed its slots is like others: %v", err)
 	}
 }
@@ -133,7 +125,7 @@ func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
 func TestGroupWithDataHasAllSlotsOrNone(t *testing.T) {
 	g := newAlone(t, nil)
 	g.written = true
-	if err := g.slots.Claim(t.Context(), slotSet(t, "1")); !errors.Is(err, errHasData) {
+	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "1")); !errors.Is(err, errHasData) {
 		t.Errorf("some: %v", err)
 	}
 	if err := g.slots.Claim(t.Context(), slots.All()); err != nil {
@@ -145,22 +137,22 @@ func TestGroupWithDataHasAllSlotsOrNone(t *testing.T) {
 func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
 	lies := func() *alone {
 		g := newAlone(t, nil)
-		g.claim = topology.Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotSet(t, "20")}}, Buried: someBurials(2)}
+		g.claim = topology.Claim{Slots: slotstest.Set(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotstest.Set(t, "20")}}, Buried: someBurials(2)}
 		return g
 	}
 	g := lies()
-	if err := g.slots.Claim(t.Context(), slotSet(t, "20")); !errors.Is(err, errSlotsMove) {
+	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "20")); !errors.Is(err, errSlotsMove) {
 		t.Errorf("a group that does not lie takes what it gave: %v", err)
 	}
 	g.buried()
-	err := g.slots.Claim(t.Context(), slotSet(t, "8 20"))
+	err := g.slots.Claim(t.Context(), slotstest.Set(t, "8 20"))
 	if c := g.claim; err != nil || c.Slots.String() != "8 20" || c.Moving() || c.Since <= 1<<60 || c.Risen != 100 || len(c.Buried) != 2 {
 		t.Errorf("it rises as %+v, %v", c, err)
 	}
 	g = lies()
 	g.buried()
 	g.claim.Taking, g.claim.Given = g.claim.Given, nil
-	if err := g.slots.Claim(t.Context(), slotSet(t, "8")); !errors.Is(err, errSlotsMove) || g.agreed > 0 {
+	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "8")); !errors.Is(err, errSlotsMove) || g.agreed > 0 {
 		t.Errorf("it rises while keys come: %v", err)
 	}
 }
@@ -179,7 +171,7 @@ func TestGroupThatBeganAgainClaimsItsSlots(t *testing.T) {
 		"one without slots": {func(g *alone) { g.claim = topology.Claim{} }, []bool{true, true, true}, false},
 	} {
 		g := newAlone(t, nil)
-		g.claim = topology.Claim{Slots: slotSet(t, "0-9"), Since: 5}
+		g.claim = topology.Claim{Slots: slotstest.Set(t, "0-9"), Since: 5}
 		x.change(g)
 		for _, outdone := range x.outdone {
 			g.slots.Renew(outdone)
@@ -193,11 +185,11 @@ func TestGroupThatBeganAgainClaimsItsSlots(t *testing.T) {
 // What a leader began in an earlier term it does not go on with: another one may have led meanwhile.
 func TestMoveOfAnEarlierTermIsOver(t *testing.T) {
 	g := newAlone(t, nil)
-	g.claim = topology.Claim{Slots: slotSet(t, "0-9"), Since: 5}
+	g.claim = topology.Claim{Slots: slotstest.Set(t, "0-9"), Since: 5}
 	g.hears("b", topology.Claim{Slots: new(slots.Set), Since: 9})
 	g.slots.cluster.Look()
 	g.reply = []byte("{}")
-	attempt, _, err := g.slots.Begin(t.Context(), topology.GroupPublicID("", "b"), slotSet(t, "7"))
+	attempt, _, err := g.slots.Begin(t.Context(), topology.GroupPublicID("", "b"), slotstest.Set(t, "7"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/server/cluster/topology"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // The entry behind which the members are those of the present group is kept with them, and goes on with
@@ -33,7 +34,7 @@ func TestBaseOfMembersIsKept(t *testing.T) {
 func TestClaimIsKeptWithTheMembers(t *testing.T) {
 	m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}}
 	none := m.encode()
-	c := topology.Claim{Slots: slotSet(t, "0-9 16383"), Since: 99}
+	c := topology.Claim{Slots: slotstest.Set(t, "0-9 16383"), Since: 99}
 	claims := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeUpdateNode, raft.None)}, Context: c.Encode()}
 	conf, err := change(m.Conf, claims)
 	if err != nil || !reflect.DeepEqual(conf.GetVoters(), []uint64{4}) {
@@ -67,10 +68,10 @@ func TestClaimIsKeptWithTheMembers(t *testing.T) {
 
 // Whatever a group claims is kept with its members, in a form that versions without moves or burials read where there are none.
 func TestMembersKeepWhatTheirGroupClaims(t *testing.T) {
-	moves := []topology.Move{{Attempt: 1 << 63, Group: "b", Slots: slotSet(t, "1")}, {Attempt: 2, Group: "c", Slots: new(slots.Set), State: topology.MoveComplete}}
-	for format, c := range map[byte]topology.Claim{membersWithClaim: {Slots: slotSet(t, "3-5"), Since: 9},
-		membersWithMoves:   {Slots: slotSet(t, "3-5"), Since: 9, Given: moves, Taking: moves[1:]},
-		membersWithBurials: {Slots: slotSet(t, "3-5"), Since: 9, Given: moves, Buried: []topology.Burial{{At: 1 << 62}, {Group: "d", At: 7}}, Risen: 9}} {
+	moves := []topology.Move{{Attempt: 1 << 63, Group: "b", Slots: slotstest.Set(t, "1")}, {Attempt: 2, Group: "c", Slots: new(slots.Set), State: topology.MoveComplete}}
+	for format, c := range map[byte]topology.Claim{membersWithClaim: {Slots: slotstest.Set(t, "3-5"), Since: 9},
+		membersWithMoves:   {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Taking: moves[1:]},
+		membersWithBurials: {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Buried: []topology.Burial{{At: 1 << 62}, {Group: "d", At: 7}}, Risen: 9}} {
 		m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}, Base: 3, Claim: c}
 		b := m.encode()
 		got, err := DecodeMembers(7, b)
@@ -81,13 +82,4 @@ func TestMembersKeepWhatTheirGroupClaims(t *testing.T) {
 			t.Errorf("%d: a byte more is read", b[0])
 		}
 	}
-}
-
-func slotSet(t testing.TB, text string) *slots.Set {
-	t.Helper()
-	s, err := slots.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // claims is a table of groups that claim slots, all since the same time and in the order of their names.
@@ -17,7 +18,7 @@ func claims(t testing.TB, of map[string]string) Table {
 	t.Helper()
 	all := Table{}
 	for name, text := range of {
-		all[name] = &Group{Name: name, Index: 1, Claim: Claim{Slots: slotSet(t, text), Since: 10}, Members: []GroupMember{{ID: 1, Address: "h:1"}}}
+		all[name] = &Group{Name: name, Index: 1, Claim: Claim{Slots: slotstest.Set(t, text), Since: 10}, Members: []GroupMember{{ID: 1, Address: "h:1"}}}
 	}
 	return all
 }
@@ -49,7 +50,7 @@ func TestSlotsOfABuriedGroupAreOfNobody(t *testing.T) {
 	want("one burial", all, map[string]string{"b": "10-19", "c": "20-29"})
 	buries(all, "c", "a", 200)
 	want("two burials", all, map[string]string{"b": "10-19", "c": "20-29"})
-	all["c"].Claim.Slots = slotSet(t, "5 20-29")
+	all["c"].Claim.Slots = slotstest.Set(t, "5 20-29")
 	want("another group takes a slot, which has had slots for less long", all, map[string]string{"b": "10-19", "c": "5 20-29"})
 	all["a"].Claim.Since = 300
 	want("a claim after the burials", all, map[string]string{"b": "10-19", "c": "5 20-29"})
@@ -72,9 +73,9 @@ func TestSlotsOfABuriedGroupAreOfNobody(t *testing.T) {
 // away itself does not count.
 func TestSlotsGivenToABuriedGroupComeBack(t *testing.T) {
 	all := claims(t, map[string]string{"a": "0-9", "b": "10-19", "c": "7"})
-	all["a"].Claim.Slots = slotSet(t, "0-4")
-	all["a"].Claim.Given = []Move{{1, "b", slotSet(t, "5-7"), MoveOpen}, {2, "c", slotSet(t, "8"), MoveOpen}}
-	all["b"].Claim.Given = []Move{{3, "c", slotSet(t, "15"), MoveOpen}}
+	all["a"].Claim.Slots = slotstest.Set(t, "0-4")
+	all["a"].Claim.Given = []Move{{1, "b", slotstest.Set(t, "5-7"), MoveOpen}, {2, "c", slotstest.Set(t, "8"), MoveOpen}}
+	all["b"].Claim.Given = []Move{{3, "c", slotstest.Set(t, "15"), MoveOpen}}
 	buries(all, "a", "b", 100)
 	_, come, taken := all.divide()
 	if come["a"].String() != "5-6" || come["c"].String() != "8" || come["b"] != nil || taken.String() != "0-8" {
@@ -91,8 +92,8 @@ func someBurials(n int) (all []Burial) {
 
 // Burials are kept in entries and in tables; what has none is written as before there were any.
 func TestBurialsAreReadAsTheyWereWritten(t *testing.T) {
-	for _, c := range []Claim{{Slots: slotSet(t, "0-9"), Since: 5, Buried: someBurials(3)}, {Slots: new(slots.Set), Risen: 7},
-		{Slots: slotSet(t, "3"), Since: 1, Given: someMoves(t), Taking: someMoves(t)[1:], Buried: append([]Burial{{"", 1 << 62}}, someBurials(maxBuried-1)...), Risen: 9}} {
+	for _, c := range []Claim{{Slots: slotstest.Set(t, "0-9"), Since: 5, Buried: someBurials(3)}, {Slots: new(slots.Set), Risen: 7},
+		{Slots: slotstest.Set(t, "3"), Since: 1, Given: someMoves(t), Taking: someMoves(t)[1:], Buried: append([]Burial{{"", 1 << 62}}, someBurials(maxBuried-1)...), Risen: 9}} {
 		b := c.Encode()
 		if got := DecodeClaim(b, Claim{}); !reflect.DeepEqual(got.Encode(), b) || !slices.Equal(got.Buried, c.Buried) || got.Risen != c.Risen || len(got.Given) != len(c.Given) {
 			t.Errorf("%+v is read as %+v", c, got)
@@ -129,9 +130,9 @@ func TestBurialsAreReadAsTheyWereWritten(t *testing.T) {
 
 // Tables and entries without burials are those of versions that knew of none, which are read as they are.
 func TestFormsWithoutBurialsAreTheFormerOnes(t *testing.T) {
-	c := Claim{Slots: slotSet(t, "3-5"), Since: 9}
+	c := Claim{Slots: slotstest.Set(t, "3-5"), Since: 9}
 	moves := c
-	moves.Given = []Move{{1, "b", slotSet(t, "1"), MoveOpen}}
+	moves.Given = []Move{{1, "b", slotstest.Set(t, "1"), MoveOpen}}
 	for want, c := range map[string]Claim{"\x09\x01\x03\x02": c, "\x09\x01\x03\x02" + "\x01\x01\x00\x01b\x01\x01\x00" + "\x00": moves} {
 		if got := c.Encode(); string(got) != want {
 			t.Errorf("an entry is %q, want %q", got, want)
@@ -152,8 +153,8 @@ func TestFormsWithoutBurialsAreTheFormerOnes(t *testing.T) {
 
 // Whatever comes as a claim is read as one that is written again alike, or changes nothing.
 func FuzzClaimIsReadOrIgnored(f *testing.F) {
-	f.Add(Claim{Slots: slotSet(f, "0-5 9"), Since: 3}.Encode())
-	f.Add(Claim{Slots: slotSet(f, "1"), Given: someMoves(f), Taking: someMoves(f)[:1], Buried: someBurials(3), Risen: 8}.Encode())
+	f.Add(Claim{Slots: slotstest.Set(f, "0-5 9"), Since: 3}.Encode())
+	f.Add(Claim{Slots: slotstest.Set(f, "1"), Given: someMoves(f), Taking: someMoves(f)[:1], Buried: someBurials(3), Risen: 8}.Encode())
 	f.Add([]byte{0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got := DecodeClaim(b, Claim{Since: 77})

@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 // bareOwn is the group of a server that takes part in nothing.
@@ -236,7 +237,7 @@ func TestRestoredGroupIsStrangeToOthers(t *testing.T) {
 	if !c.parts["b"] || len(c.parts) != 1 {
 		t.Errorf("known are the parts %v", c.parts)
 	}
-	c.opts.Own = &bareOwn{&Group{Name: "a", Claim: Claim{Slots: slotSet(t, "7"), Since: 1}}}
+	c.opts.Own = &bareOwn{&Group{Name: "a", Claim: Claim{Slots: slotstest.Set(t, "7"), Since: 1}}}
 	if err := c.related(t.Context(), "127.0.0.1:7002"); err != nil {
 		t.Errorf("a group that has its slots asks others what they are restored from: %v", err)
 	}

@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
 func someMoves(t testing.TB) []Move {
-	return []Move{{1 << 63, "a", slotSet(t, "1-5"), MoveOpen}, {2, strings.Repeat("n", MaxGroupName), slotSet(t, "9 11"), MoveComplete}, {3, "", new(slots.Set), MoveVoid}}
+	return []Move{{1 << 63, "a", slotstest.Set(t, "1-5"), MoveOpen}, {2, strings.Repeat("n", MaxGroupName), slotstest.Set(t, "9 11"), MoveComplete}, {3, "", new(slots.Set), MoveVoid}}
 }
 
 // Slots on their way are kept in entries, and what was given is in tables.
 func TestMovesAreReadAsTheyWereWritten(t *testing.T) {
-	for _, c := range []Claim{{Slots: slotSet(t, "0-9"), Since: 5, Given: someMoves(t)}, {Slots: new(slots.Set), Taking: someMoves(t)[:1]}, {Slots: slotSet(t, "3"), Since: 1, Given: someMoves(t)[1:], Taking: someMoves(t)}} {
+	for _, c := range []Claim{{Slots: slotstest.Set(t, "0-9"), Since: 5, Given: someMoves(t)}, {Slots: new(slots.Set), Taking: someMoves(t)[:1]}, {Slots: slotstest.Set(t, "3"), Since: 1, Given: someMoves(t)[1:], Taking: someMoves(t)}} {
 		b := c.Encode()
 		if got := DecodeClaim(b, Claim{}); !reflect.DeepEqual(got.Encode(), b) || len(got.Given) != len(c.Given) || len(got.Taking) != len(c.Taking) || !got.Slots.Equal(c.Slots) {
 			t.Errorf("%+v is read as %+v", c, got)
@@ -32,10 +33,10 @@ func TestMovesAreReadAsTheyWereWritten(t *testing.T) {
 		}
 	}
 	for what, bad := range map[string][]Move{
-		"no number":      {{0, "a", slotSet(t, "1"), MoveOpen}},
-		"a number twice": {{5, "a", slotSet(t, "1"), MoveOpen}, {5, "a", slotSet(t, "2"), MoveOpen}},
-		"another state":  {{5, "a", slotSet(t, "1"), MoveVoid + 1}},
-		"a long name":    {{5, strings.Repeat("n", MaxGroupName+1), slotSet(t, "1"), MoveOpen}},
+		"no number":      {{0, "a", slotstest.Set(t, "1"), MoveOpen}},
+		"a number twice": {{5, "a", slotstest.Set(t, "1"), MoveOpen}, {5, "a", slotstest.Set(t, "2"), MoveOpen}},
+		"another state":  {{5, "a", slotstest.Set(t, "1"), MoveVoid + 1}},
+		"a long name":    {{5, strings.Repeat("n", MaxGroupName+1), slotstest.Set(t, "1"), MoveOpen}},
 		"too many":       make([]Move, MaxMoves+1),
 	} {
 		d := Decoder{Rest: appendMoves(nil, bad)}
@@ -47,22 +48,22 @@ func TestMovesAreReadAsTheyWereWritten(t *testing.T) {
 
 // A slot that was given away and is not claimed yet counts as the other group's, and as covered.
 func TestSlotThatWasGivenAwayIsAboutToBeAnothers(t *testing.T) {
-	given := Move{1, "b", slotSet(t, "5-6"), MoveOpen}
+	given := Move{1, "b", slotstest.Set(t, "5-6"), MoveOpen}
 	all := Table{
-		"a": {Name: "a", Claim: Claim{Slots: slotSet(t, "0-4"), Since: 1, Given: []Move{given, {2, "nobody", slotSet(t, "9"), MoveOpen}}}},
-		"b": {Name: "b", Claim: Claim{Slots: slotSet(t, "7"), Since: 2}},
+		"a": {Name: "a", Claim: Claim{Slots: slotstest.Set(t, "0-4"), Since: 1, Given: []Move{given, {2, "nobody", slotstest.Set(t, "9"), MoveOpen}}}},
+		"b": {Name: "b", Claim: Claim{Slots: slotstest.Set(t, "7"), Since: 2}},
 	}
 	of, come, taken := all.divide()
 	if of["b"].String() != "7" || come["b"].String() != "5-6" || taken.String() != "0-7" {
 		t.Errorf("b has %s and gets %s; taken are %s", of["b"], come["b"], taken)
 	}
-	all["c"] = &Group{Name: "c", Claim: Claim{Slots: slotSet(t, "6"), Since: 3}}
+	all["c"] = &Group{Name: "c", Claim: Claim{Slots: slotstest.Set(t, "6"), Since: 3}}
 	if _, come, _ = all.divide(); come["b"].String() != "5" {
 		t.Errorf("what another group claims comes to b: %s", come["b"])
 	}
 	// The order in which news come does not matter.
 	r := rand.New(rand.NewPCG(2, 3))
-	news := []*Group{{Name: "a", Index: 1, Claim: Claim{Slots: slotSet(t, "0-6"), Since: 1}}, {Name: "a", Index: 2, Claim: all["a"].Claim}, {Name: "a", Index: 3, Claim: Claim{Slots: slotSet(t, "0-4"), Since: 1}}}
+	news := []*Group{{Name: "a", Index: 1, Claim: Claim{Slots: slotstest.Set(t, "0-6"), Since: 1}}, {Name: "a", Index: 2, Claim: all["a"].Claim}, {Name: "a", Index: 3, Claim: Claim{Slots: slotstest.Set(t, "0-4"), Since: 1}}}
 	for range 20 {
 		r.Shuffle(len(news), func(i, j int) { news[i], news[j] = news[j], news[i] })
 		var g *Group

@@ -8,16 +8,8 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures/slots"
+	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
-
-func slotSet(t testing.TB, text string) *slots.Set {
-	t.Helper()
-	s, err := slots.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // news returns pieces of news about one group in the course of its life: what is at an index, and who
 // leads in a term, is the same in all of them.
@@ -65,8 +57,8 @@ func TestNewsOfAGroupMayComeInAnyOrder(t *testing.T) {
 
 // A group that was founded anew under its name takes the place of the former one.
 func TestGroupFoundedAnewIsBelieved(t *testing.T) {
-	old := &Group{Name: "a", Index: 90, Term: 40, Leader: 3, Claim: Claim{Slots: slotSet(t, "1"), Since: 100}}
-	now := &Group{Name: "a", Index: 3, Term: 2, Leader: 1, Claim: Claim{Slots: slotSet(t, "2"), Since: 200}}
+	old := &Group{Name: "a", Index: 90, Term: 40, Leader: 3, Claim: Claim{Slots: slotstest.Set(t, "1"), Since: 100}}
+	now := &Group{Name: "a", Index: 3, Term: 2, Leader: 1, Claim: Claim{Slots: slotstest.Set(t, "2"), Since: 200}}
 	if joined(old, now) != now || joined(now, old) != now {
 		t.Error("the former group is believed")
 	}
@@ -98,7 +90,7 @@ func TestGroupIsDissolvedByLaterNews(t *testing.T) {
 // Each slot is of the group that has had slots for longest, whatever the order in which groups are heard of.
 func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
 	group := func(name string, since uint64, of string) *Group {
-		return &Group{Name: name, Claim: Claim{Slots: slotSet(t, of), Since: since}}
+		return &Group{Name: name, Claim: Claim{Slots: slotstest.Set(t, of), Since: since}}
 	}
 	all := Table{}
 	for _, g := range []*Group{group("late", 30, "0-100"), group("early", 10, "50-60"), group("b", 20, "60-70"), group("a", 20, "65-70 200"), group("none", 0, "")} {
@@ -117,7 +109,7 @@ func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
 
 func fullTable(t testing.TB) Table {
 	return Table{
-		"": {Index: 5, Claim: Claim{Slots: slotSet(t, "0-5 9"), Since: 1 << 40}, Term: 7, Leader: 2,
+		"": {Index: 5, Claim: Claim{Slots: slotstest.Set(t, "0-5 9"), Since: 1 << 40}, Term: 7, Leader: 2,
 			Members: []GroupMember{{1, "10.0.0.1:7001", false}, {2, "[::1]:7002", false}, {9, "", true}}},
 		"other": {Name: "other", Claim: Claim{Slots: new(slots.Set)}},
 	}
