@@ -9,22 +9,13 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/files"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/reserve"
 	"github.com/vigildb/vigil/structures"
 )
-
-// quiet is an operator's log that nobody reads.
-type quiet struct{}
-
-func (quiet) Debugf(string, ...any) {}
-func (quiet) Infof(string, ...any)  {}
-func (quiet) Warnf(string, ...any)  {}
-func (quiet) Errorf(string, ...any) {}
-func (quiet) Warn(string, error)    {}
-func (quiet) Error(string, error)   {}
 
 // passes are those of a writeback that does nothing.
 type passes struct{}
@@ -53,11 +44,11 @@ func hash(key []byte) (h uint64) {
 func newRig(t *testing.T, fsys vfs.FS, policy journal.SyncPolicy) *rig {
 	t.Helper()
 	f, r := new(files.Files), new(reserve.Reserve)
-	r.Init(fsys, "db", 0, quiet{})
+	r.Init(fsys, "db", 0, disktest.Silent{})
 	f.Init(files.Config{FS: fsys, Dir: "db", OpenFiles: 100, CacheBytes: 1 << 20, MemTableBytes: 1 << 20, SegmentBytes: 1 << 20, Reserve: r,
-		Operator: quiet{}, Now: func() int64 { return 0 }, Ctx: context.Background(), Closing: func() bool { return false }})
+		Operator: disktest.Silent{}, Now: func() int64 { return 0 }, Ctx: context.Background(), Closing: func() bool { return false }})
 	s := new(Commits)
-	s.Init(Config{Files: f, Reserve: r, Passes: passes{}, Pacer: passes{}, Operator: quiet{}, Elapsed: func() time.Duration { return 0 },
+	s.Init(Config{Files: f, Reserve: r, Passes: passes{}, Pacer: passes{}, Operator: disktest.Silent{}, Elapsed: func() time.Duration { return 0 },
 		Hash: hash, LockAll: func() func() { return func() {} }})
 	s.SetPolicy(policy)
 	if err := f.Open(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"strings"
@@ -40,7 +39,7 @@ func openMemory(t testing.TB, fs *disktest.Disk) *memory {
 	t.Helper()
 	m := &memory{fs: fs, noted: map[uint64]int64{}}
 	m.files = errorfs.Wrap(fs, m)
-	db, err := pebble.Open("db", &pebble.Options{FS: m.files, Logger: quiet{}})
+	db, err := pebble.Open("db", &pebble.Options{FS: m.files, Logger: disktest.Silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,14 +102,6 @@ func (m *memory) Apply(b *pebble.Batch) error {
 		return errors.Join(m.fail, b.Close())
 	}
 	return errors.Join(b.Commit(pebble.Sync), b.Close())
-}
-
-type quiet struct{}
-
-func (quiet) Infof(string, ...any)  {}
-func (quiet) Errorf(string, ...any) {}
-func (quiet) Fatalf(format string, args ...any) {
-	panic(fmt.Sprintf(format, args...))
 }
 
 type testDisk interface {

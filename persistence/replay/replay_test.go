@@ -12,6 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/commits"
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/files"
 	"github.com/vigildb/vigil/persistence/format"
@@ -24,16 +25,6 @@ import (
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
 )
-
-// quiet is an operator's log that nobody reads.
-type quiet struct{}
-
-func (quiet) Debugf(string, ...any) {}
-func (quiet) Infof(string, ...any)  {}
-func (quiet) Warnf(string, ...any)  {}
-func (quiet) Errorf(string, ...any) {}
-func (quiet) Warn(string, error)    {}
-func (quiet) Error(string, error)   {}
 
 // rig is what a store has beside its clients, with two databases. It is the host of the writeback.
 type rig struct {
@@ -67,9 +58,9 @@ func newRig(t testing.TB, fsys vfs.FS, bound int64) *rig {
 	t.Helper()
 	r := &rig{t: t}
 	zero := func() int64 { return 0 }
-	r.reserve.Init(fsys, "db", 0, quiet{})
+	r.reserve.Init(fsys, "db", 0, disktest.Silent{})
 	r.files.Init(files.Config{FS: fsys, Dir: "db", OpenFiles: 100, CacheBytes: 1 << 20, MemTableBytes: 1 << 20, SegmentBytes: 1 << 20,
-		Reserve: &r.reserve, Operator: quiet{}, Now: zero, Ctx: context.Background(), Closing: func() bool { return false }})
+		Reserve: &r.reserve, Operator: disktest.Silent{}, Now: zero, Ctx: context.Background(), Closing: func() bool { return false }})
 	r.must(errors.Join(r.files.Open(), r.files.LoadMeta(), r.files.OpenLog(), r.files.LoadMarks()))
 	r.files.Meta.Extend(2)
 	r.keys = format.DeriveKeys(r.files.Meta.Secret)
@@ -79,9 +70,9 @@ func newRig(t testing.TB, fsys vfs.FS, bound int64) *rig {
 		r.keyspace.Shard[i].Tables = make([]*keyspace.Table, 2)
 	}
 	disk := &r.files.Disk
-	r.commits.Init(commits.Config{Files: &r.files, Reserve: &r.reserve, Passes: &r.writer, Pacer: &r.writer, Operator: quiet{},
+	r.commits.Init(commits.Config{Files: &r.files, Reserve: &r.reserve, Passes: &r.writer, Pacer: &r.writer, Operator: disktest.Silent{},
 		Elapsed: func() time.Duration { return 0 }, Hash: r.keys.Hash.Sum, LockAll: r.keyspace.LockAll})
-	r.writer.Init(writeback.Config{Host: r, Operator: quiet{}, Disk: disk, Keyspace: &r.keyspace, Keys: &r.keys, Journal: &r.commits.Journal,
+	r.writer.Init(writeback.Config{Host: r, Operator: disktest.Silent{}, Disk: disk, Keyspace: &r.keyspace, Keys: &r.keys, Journal: &r.commits.Journal,
 		Log: &r.commits.Length, Expiries: &r.clock, Now: zero, BatchBytes: 1 << 20, JournalBound: 1 << 20, LargeBytes: 1 << 20})
 	r.purger.Config = purge.Config{Host: r, Disk: disk, Keyspace: &r.keyspace, Writer: &r.writer, Clock: &r.clock}
 	r.heads.Config = heads.Config{Disk: disk, Keyspace: &r.keyspace, Writer: &r.writer, Values: &r.keys.Values}
