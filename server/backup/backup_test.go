@@ -275,7 +275,7 @@ func TestSnapshotOfAClusterLeavesNoParts(t *testing.T) {
 		"exists":               func(_, b *server) { b.made = []snapshot.Info{{Name: "whole"}} },
 		"on their way":         func(_, b *server) { b.moving = 1 << 30 },
 		"connection refused":   func(a, _ *server) { a.others = nil },
-		"have no group":          func(_, b *server) { b.member.Slots = new(slots.Set) },
+		"have no group":        func(_, b *server) { b.member.Slots = new(slots.Set) },
 		"of two groups":        func(_, b *server) { b.member.Slots = slots.All() },
 		"not a member":         func(a, _ *server) { a.member = nil },
 		"invalid snapshot nam": nil,

@@ -152,9 +152,9 @@ func TestGroupWithoutALeaderIsATransientError(t *testing.T) {
 		"10.0.0.0:7000: the server does not lead its group": func(_ network, all []*server) { all[0].member.Leads, all[0].member.Leader = false, 1 },
 		"connection refused": func(net network, _ []*server) { clear(net) },
 		"10.0.0.0:7000: the server is of another group now": func(_ network, all []*server) { all[0].member.ID = "h" },
-		"10.0.0.0:7000: the server belongs to no group now":        func(_ network, all []*server) { all[0].member = nil },
-		"invalid character":                                 func(net network, _ []*server) { net[address(0)] = garbled },
-		"no member of it is known to lead it":               nil,
+		"10.0.0.0:7000: the server belongs to no group now": func(_ network, all []*server) { all[0].member = nil },
+		"invalid character":                   func(net network, _ []*server) { net[address(0)] = garbled },
+		"no member of it is known to lead it": nil,
 	} {
 		net, all, shard := newNetwork(2)
 		shard.Members = shard.Members[:1]
