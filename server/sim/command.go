@@ -38,7 +38,7 @@ func (r *run) set(key string, v *value) {
 // edit is a copy of a value, or a new one, for a command that changes it.
 func (r *run) edit(key string) value {
 	if v := r.get(key); v != nil {
-		return value{text: v.text, list: slices.Clone(v.list), hash: maps.Clone(v.hash), expire: v.expire}
+		return value{text: v.text, list: slices.Clone(v.list), hash: maps.Clone(v.hash), names: v.names, expire: v.expire}
 	}
 	return value{}
 }
@@ -54,6 +54,9 @@ func atoi(s string) int {
 // do runs a command that does not wait and returns its reply. Keys hold values of
 // one type, as their names say, so nothing fails.
 func (r *run) do(args []string) string {
+	if len(args) > 1 && args[1][:1] == "y" && args[0] != "DEL" {
+		return r.namedCommand(args)
+	}
 	switch args[0] {
 	case "SELECT":
 		r.db = atoi(args[1])

@@ -62,7 +62,7 @@ func (s *simulation) compare() bool {
 		return false
 	}
 	s.note("state %d of %d, %d were sure", i, n, s.model.sure)
-	s.model = newModel(found, s.model.now)
+	s.model = newModel(s.model.states[i].at(s.model.now), s.model.now)
 	s.setPolicy(s.policy)
 	return true
 }

@@ -121,6 +121,10 @@ func (s *simulation) read() (*state, bool) {
 			case 'x':
 				v = streamFound(reply)
 				v.expire = max(0, replies[2*i].Int())
+			case 'y':
+				expire := v.expire
+				v = namedFound(reply)
+				v.expire = expire
 			case 'c', 'm', 'k', 'd':
 				v.hash = sketchFound(key, words(reply))
 			case 'j':
@@ -154,7 +158,7 @@ func whole(key string) []string {
 		return []string{"ZRANGE", key, "0", "-1", "WITHSCORES"}
 	case 'c', 'm', 'k', 'd':
 		return wholeSketch(key)
-	case 'x':
+	case 'x', 'y':
 		return []string{"XINFO", "STREAM", key, "FULL", "COUNT", "0"}
 	}
 	return []string{"GET", key}

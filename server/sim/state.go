@@ -14,6 +14,7 @@ type value struct {
 	text   string
 	list   []string          // not nil: a list
 	hash   map[string]string // not nil: a hash
+	names  []name            // of the entries of a stream, in the order in which they were given; not compared
 	expire int64             // unix milliseconds, 0 for never
 }
 

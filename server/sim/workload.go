@@ -10,7 +10,7 @@ import (
 // the checker can look at each by itself: r and s are strings, n counts, q and p
 // are lists, h is a hash, a and b are sets, z is a sorted set and x a stream with a
 // group, c a cuckoo filter, m a count-min sketch, k a list of the most frequent and d a digest.
-// t expires, and f fills memory and chunks.
+// t expires, y is a stream whose entries have names, and f fills memory and chunks.
 type workload struct {
 	r     *rand.Rand
 	big   int  // in a thousand of values that are of some 10 KB
@@ -39,7 +39,7 @@ func (c *call) family() (n int, linear bool) {
 			n, linear = int(streamOf(args)[1]-'0'), true
 			continue
 		}
-		if args[0] == "FLUSHDB" || args[0] == "SWAPDB" || strings.ContainsAny(args[1][:1], "tf") {
+		if args[0] == "FLUSHDB" || args[0] == "SWAPDB" || strings.ContainsAny(args[1][:1], "tfy") {
 			return 0, false
 		}
 		n, linear = int(args[1][1]-'0'), true
@@ -60,8 +60,13 @@ func (w *workload) draw(waits bool) *call {
 		c.commands = [][]string{w.blpop(family)}
 	case n < 28:
 		c.commands = [][]string{w.timed("t" + family)}
-	case n < 32:
+	case n < 31:
 		c.commands = [][]string{w.filler()}
+	case n == 31, n == 35, n == 36:
+		c.atomic = true
+		for range 2 + w.r.IntN(6) {
+			c.commands = append(c.commands, w.named("y"))
+		}
 	case n < 34:
 		c.commands = [][]string{{"SELECT", strconv.Itoa(w.r.IntN(databases))}}
 	case n == 34 && w.whole && !waits:
