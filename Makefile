@@ -12,7 +12,8 @@ TOOLS  := GOGC=400 $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 # Modules of their own, so that what they need never reaches users of the package.
 MODULES := server/integration server/offsite/buckets server/sim cmd/vigil-sim cmd/vigil-session placement/bench cmd/vigil-server/packaging/monitoring examples/crawler examples/shardrouter examples/leaderboard examples/jobqueue examples/searchindex examples/embed examples/shop
 # A command in the root, and then in two modules at a time: their tests wait for servers more than they work. It has no single quotes.
-each = @set -ex; $(1); printf '%s\n' $(MODULES) | xargs -P 2 -I{} sh -exc 'cd {}; $(1)'
+# In the root at_once has twice as many packages tested at a time as there are processors, for the same reason.
+each = @set -ex; at_once="-p $$((2 * $$(getconf _NPROCESSORS_ONLN)))"; $(1); printf '%s\n' $(MODULES) | xargs -P 2 -I{} sh -exc 'cd {}; $(1)'
 # Programs and tests are compiled alike, but for the race detector, which needs cgo.
 export CGO_ENABLED := 0
 PORT   ?= 6379
@@ -60,7 +61,7 @@ demo: ## use: the session store as a shop in the browser, on DEMO_PORT (8080), d
 # What make lint vets is not vetted again when the tests are built.
 test: ## use: all tests, those of the modules with real clients included: ten to fifteen minutes on two cores. One package: go test ./server
 	@echo 'All tests, of the root and of the modules: ten to fifteen minutes on two cores. One package: go test ./server'
-	$(call each,$(GO) test -vet=off -timeout 20m ./...)
+	$(call each,$(GO) test $$at_once -vet=off -timeout 20m ./...)
 	$(MAKE) -s mutants
 
 deb: ## use: Debian packages with units, configuration and documents in dist/, of DEB_ARCHES (amd64,arm64): some five minutes for both
@@ -73,7 +74,7 @@ build: ## use: all programs in bin/: vigil-server, vigil-session, vigil-sim and 
 	cd cmd/vigil-session && $(BUILD) -o ../../$(BIN)/ .
 
 race: ## tests: the tests of all packages with goroutines under the race detector, but for those that start the server as a program, which has none
-	$(call each,of=$$(sh $(CURDIR)/.ci/concurrent); test -z "$$of" || CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 40m $$of)
+	$(call each,of=$$(sh $(CURDIR)/.ci/concurrent); test -z "$$of" || CGO_ENABLED=1 $(GO) test $$at_once -race -vet=off -timeout 40m $$of)
 	CGO_ENABLED=1 $(GO) test -race -vet=off ./scheduler -run Shared
 
 browser: ## tests: the shop and the window in a browser: headless Chromium, which is installed on Debian
@@ -93,8 +94,8 @@ sim-clusters: ## faults: simulate clusters of several groups whose slots move wh
 	cd server/sim && $(GO) test ./clusters -run KeepTheirPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
 mutants: ## faults: plant bugs, and see the simulations find them
-	cd server/sim && $(GO) test ./... -tags mutants -run Planted
-	$(GO) test ./persistence ./server/cluster/raftnode -tags mutants -run Planted
+	@printf '%s\n' 'cd server/sim && $(GO) test ./... -tags mutants -run Planted' \
+	  '$(GO) test ./persistence ./server/cluster/raftnode -tags mutants -run Planted' | xargs -P 2 -I{} sh -exc '{}'
 
 stress: ## faults: tests of PKGS (all) COUNT (20) times each with 1, 2 and 8 processors beside a busy one
 	bash .ci/stress $(COUNT) $(PKGS)
