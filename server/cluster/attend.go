@@ -69,8 +69,8 @@ func (n *Node) toldAddress(id uint64) string {
 	return topology.ClientsOf(n.mesh.Told(id).Address)
 }
 
-// meetLocked has the mesh know the members, and nobody else. Before the log has told of any, a server that
-// joins knows those that it was told.
+// meetLocked gives the mesh the members of the group. A server that joins adds those that it was told until the log lists
+// this server.
 func (n *Node) meetLocked(m *raftnode.Members) {
 	n.members = m
 	r := mesh.Roster{Peers: map[uint64]string{}, Fixed: map[uint64]bool{}, Former: map[uint64]bool{}}
@@ -273,8 +273,8 @@ func (n *Node) news() error {
 	return nil
 }
 
-// RemoveMember takes a member out of the group, at the leader; see [Runner.Leave]. This server may itself
-// be the one: it goes on to ask for that, after having handed over, and RemoveMember does not wait.
+// RemoveMember removes a member from the group, at the leader; see [raftnode.Runner.Leave]. When a server removes itself,
+// RemoveMember does not wait: the server hands over first, and asks until it is removed.
 func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
 	n := s.Node()
 	return n.asked(func(r *raftnode.Runner) error {
@@ -289,18 +289,17 @@ func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
 	})
 }
 
-// ReplaceMember has a member take the place of another one, which leaves; see [Runner.Promote].
+// ReplaceMember promotes a member to voter in place of another one, which leaves; see [raftnode.Runner.Promote].
 func (s *Seat) ReplaceMember(ctx context.Context, leaves, by uint64) error {
 	return s.Node().asked(func(r *raftnode.Runner) error { return r.Promote(ctx, by, leaves) })
 }
 
-// TransferTo has a member lead, at the leader.
+// TransferTo transfers the leadership to a member, at the leader.
 func (s *Seat) TransferTo(id uint64) error {
 	return s.Node().asked(func(r *raftnode.Runner) error { return r.Transfer(id) })
 }
 
-// RecoverVote has this member vote although it may lack what it has acknowledged; see
-// [Runner.Recover].
+// RecoverVote lets this member vote although it may lack what it has acknowledged; see [raftnode.Runner.Recover].
 func (s *Seat) RecoverVote() (last, term uint64, err error) {
 	n := s.Node()
 	err = n.asked(func(r *raftnode.Runner) (e error) {
@@ -345,7 +344,7 @@ func (e saidToClients) Error() string { return strings.ReplaceAll(e.error.Error(
 
 func (e saidToClients) Unwrap() error { return e.error }
 
-// Upgrade raises the level of the group, at the leader; see [Runner.Upgrade]. It returns what the levels between add.
+// Upgrade raises the level of the group, at the leader; see [raftnode.Runner.Upgrade]. It returns what the levels between add.
 func (s *Seat) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
 	n := s.Node()
 	err = n.asked(func(r *raftnode.Runner) (e error) {

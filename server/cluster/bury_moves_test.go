@@ -12,7 +12,7 @@ import (
 	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
-// buries has a group bury another one, which has ended, and counts it as silent for long enough.
+// buries removes another group, which has ended and counts as silent for long enough.
 func (m *moving) buries(other *moving) (freed *slots.Set) {
 	m.t.Helper()
 	name, err := other.node.Name(), error(nil)
@@ -66,10 +66,10 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 				t.Errorf("slots are free that are about to come back: %s", freed)
 			}
 			if got := a.askedBy(name, "how", attempt, ""); got.State == "given" {
-				t.Errorf("the group that lies buried is told that the slots are given: %+v", got)
+				t.Errorf("the removed group is told that the slots are given: %+v", got)
 			}
 			if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "100")); err == nil {
-				t.Error("slots are moved to a group that lies buried")
+				t.Error("slots are moved to a removed group")
 			}
 			a.until("the slots are back", func() bool { return !a.claim().Moving() && a.node.Division().Slots.Len() == slots.Count })
 			if frames, removals := a.sees(); frames != "kept" || removals > 0 {
@@ -94,8 +94,7 @@ func (m *moving) giveWithout(attempt uint64) {
 	m.seat.EndMove(attempt)
 }
 
-// Slots that the lost group had taken, as far as was heard, are lost with it: of what is left of their keys at the giver nobody knows
-// whether it is all.
+// Slots that the lost group is known to have taken are lost with it: the giver may have only some of their keys left.
 func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	a, b := twoMoving(t)
 	of := slotstest.Set(t, "5-9")
@@ -162,7 +161,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 	}
 }
 
-// A group that comes back after its burial has no slots, whatever it claims, takes none, and rises with slots that are given to it by
+// A removed group that comes back has no slots, whatever it claims, takes none, and is revived by slots that are given to it by
 // hand and that no group has.
 func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	a, b := twoMoving(t)

@@ -12,7 +12,7 @@ import (
 
 var errForgetsLeader = errors.New("the member leads its group")
 
-// Forget has the group of the member with a public ID let it go, unless that leads it. known is false if no group
+// Forget removes the member with a public ID from its group, unless it leads that. known is false if no group
 // has or had such a member.
 func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
 	n := s.Node()

@@ -222,7 +222,7 @@ type told struct {
 	Again        bool
 }
 
-// asked has the server respond to a request of another group.
+// asked returns the response of the server to a request of another group.
 func (m *moving) asked(request []byte) (a told) {
 	m.t.Helper()
 	if reply := m.node.respondToOthers(m.t.Context(), request); json.Unmarshal(reply, &a) != nil {
@@ -277,7 +277,7 @@ func stayed(from, to *moving, of *slots.Set) {
 	}
 }
 
-// sticks has the server not remove keys, or go on to remove them.
+// sticks keeps the server from removing keys, or lets it.
 func (m *moving) sticks(yes bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

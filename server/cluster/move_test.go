@@ -266,7 +266,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 	}
 }
 
-// Any server has the leader of a group move slots of that.
+// Any server can tell the leader of a group to move slots of that.
 func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 	a, b := twoMoving(t)
 	if err := b.seat.OrderMove(t.Context(), a.id(), b.id(), slotstest.Set(t, "4-6 9")); err != nil {

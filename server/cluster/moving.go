@@ -24,7 +24,7 @@ import (
 // Errors of servers that cannot become members of another group, for clients.
 var (
 	errNotSingle = errors.New("only a server with cluster-enabled yes leaves its group while it runs: a new one can join another (docs/cluster.md)")
-	errMoves     = errors.New("this server is on its way to another group")
+	errMoves     = errors.New("this server is joining another group")
 	errSeveral   = errors.New("this server leads a group of several: CLUSTER FAILOVER at another one of them makes it a replica")
 	errHasSlots  = errors.New("the group of this server has slots")
 	errHasKeys   = errors.New("this server has keys")
@@ -36,9 +36,9 @@ var (
 // moveTimeout is how long a server waits for a group to take it in or to let it go.
 const moveTimeout = 10 * time.Second
 
-// Replicate has this server become a member of the group that the server with an address of clients leads: one that
-// is a group by itself without slots and keys, or a replica, which its group lets go and which loses its data. It returns
-// when clients can read this server, or after a while if much data is on its way.
+// Replicate makes this server a member of the group that the server at an address of clients leads. The server must be
+// a group by itself without slots and keys, or a replica, which leaves its group and loses its data. Replicate returns
+// when clients can read the server, or after a while if it gets much data.
 func (s *Seat) Replicate(ctx context.Context, master string) error {
 	return s.change(ctx, func(ctx context.Context, n *Node) error {
 		if err := n.mayMove(); err != nil {
@@ -70,7 +70,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 	})
 }
 
-// Reset has this server forget the cluster and be a group by itself, without slots. One of a group of several
+// Reset makes this server forget the cluster: it is a group by itself then, without slots. One of a group of several
 // leaves that first, and loses its data, which the others have; one that is alone must not have keys.
 // A call amid another one returns what that one returns: CLUSTER FORGET at other servers and CLUSTER RESET at this one,
 // which tools send one after another, ask for the same.
@@ -178,7 +178,7 @@ func (n *Node) ledBy(address string) *topology.Group {
 	return nil
 }
 
-// enroll has another group take this server in, and returns which member of it the server is to be.
+// enroll asks another group to take this server in, and returns which member of it the server is to be.
 func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identity, error) {
 	next := n.memberOf(g.Name)
 	m := n.visitor(next)
@@ -233,7 +233,7 @@ func (n *Node) settle(ctx context.Context) {
 	told.Wait()
 }
 
-// resign has a group of several let this member go, if it has not done so.
+// resign leaves a group of several, and returns when that has let this member go.
 func (n *Node) resign(ctx context.Context) error {
 	m := n.roster()
 	if n.gone.Load() || len(m.IDs()) == 1 {

@@ -49,7 +49,7 @@ func TestHeldSlotsDoNotMove(t *testing.T) {
 			m.later.Add(int64(time.Hour - 50*time.Millisecond)) // the next one waits for a moment
 			attempt := a.begin(b, of)
 			for _, g := range []*moving{a, b} {
-				if _, _, err := g.seat.HoldStill(0); !says(err, "on their way") {
+				if _, _, err := g.seat.HoldStill(0); !says(err, "being moved") {
 					t.Errorf("while slots move: %v", err)
 				}
 			}

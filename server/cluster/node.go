@@ -44,8 +44,8 @@ type NodeConfig struct {
 	// Alone makes the directory that of the only member of its group, under a new number: for a group
 	// whose other members are lost.
 	Alone bool
-	// Single has a server with a new directory found a group of which it is all, with a name drawn by lot,
-	// unless there are Members or Join.
+	// Single makes a server with a new directory found a group of its own, with a name drawn by lot, unless there are
+	// Members or Join.
 	Single bool
 	// Cluster describes the other groups; nil for a group whose clients see none.
 	Cluster *ClusterConfig
@@ -349,7 +349,7 @@ func (s *Seat) Published() (sent, dropped, received uint64) {
 	return p.Sent, p.Dropped, p.Received
 }
 
-// HandOver has another member lead, if this one does.
+// HandOver transfers the leadership, if this member has it.
 func (s *Seat) HandOver() {
 	n := s.Node()
 	if r := n.runner.Load(); r != nil {

@@ -113,7 +113,7 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 	return a
 }
 
-// refer names the leader, as far as it is known.
+// refer names the leader, if it is known.
 func (n *Node) refer(v *raftnode.View) *reply {
 	if address := n.address(v.Leader); v.Leader != 0 && address != "" {
 		return &reply{Error: fmt.Sprintf("member %d at %s leads", v.Leader, address), Again: true, Leader: address}
@@ -136,8 +136,8 @@ type asker interface {
 	Ask(ctx context.Context, address string, to uint64, request []byte) ([]byte, error)
 }
 
-// ask has the leader do something, which is looked for at some addresses of clients. It asks once:
-// the error is a refusedRequest if there is no use in asking again.
+// ask finds the leader through some addresses of clients, and sends it a request once. The error is a refusedRequest if
+// there is no use in asking again.
 func ask(ctx context.Context, m asker, addresses []string, q *request) (a *reply, err error) {
 	b, err := json.Marshal(q)
 	if err != nil {

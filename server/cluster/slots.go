@@ -23,7 +23,7 @@ func (n *Node) compare(c topology.Claim) {
 		return
 	}
 	if want := n.config.Cluster.Slots; want != nil && !want.Equal(c.Slots) {
-		n.config.Logf(logs.Notice, "the group has the slots %q by now; cluster-slots, %q, says with which ones a group begins, and changes nothing", c.Slots, want)
+		n.config.Logf(logs.Notice, "the group has the slots %q by now; cluster-slots %q applies to new groups only and is ignored", c.Slots, want)
 	}
 }
 
@@ -38,7 +38,7 @@ func (g group) Claim() (now topology.Claim, leads bool) {
 	return g.n.roster().Claim, g.n.runner.Load().Seen().Leads
 }
 
-// Agree has the group change its claim.
+// Agree changes the claim of the group.
 func (g group) Agree(ctx context.Context, c topology.Change) (proposed bool, err error) {
 	return g.n.runner.Load().Agree(ctx, c)
 }
@@ -126,12 +126,12 @@ func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, know
 	return freed, known, err
 }
 
-// OrderMove has another group move slots; see [migrate.Slots.Order].
+// OrderMove tells a group to move slots; see [migrate.Slots.Order].
 func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
 	return s.ofSlots(func(o *migrate.Slots) error { return o.Order(ctx, from, to, of) })
 }
 
-// BeginMove has another group expect slots; see [migrate.Slots.Begin].
+// BeginMove tells another group to expect slots; see [migrate.Slots.Begin].
 func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
 	err = s.ofSlots(func(o *migrate.Slots) (e error) {
 		attempt, databases, e = o.Begin(ctx, to, of)
@@ -140,7 +140,7 @@ func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt
 	return attempt, databases, err
 }
 
-// SendKeys has the other group take keys; see [migrate.Slots.Send].
+// SendKeys sends keys to the other group; see [migrate.Slots.Send].
 func (s *Seat) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
 	return s.ofSlots(func(of *migrate.Slots) error { return of.Send(ctx, attempt, keys) })
 }
@@ -162,7 +162,7 @@ func (s *Seat) EndMove(attempt uint64) {
 	}
 }
 
-// Passing returns the slots that are on their way; see [migrate.Slots.Passing].
+// Passing returns the slots that are being moved; see [migrate.Slots.Passing].
 func (s *Seat) Passing() (arriving, expected, left *slots.Set) {
 	n := s.Node()
 	if n.slots == nil || n.runner.Load() == nil {
@@ -171,7 +171,7 @@ func (s *Seat) Passing() (arriving, expected, left *slots.Set) {
 	return n.slots.Passing()
 }
 
-// AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15 seconds.
+// AskServer sends a request to another server, at its address of clients, and returns the reply, within some 15 seconds.
 func (s *Seat) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
 	n := s.Node()
 	err = n.inCluster(func(*raftnode.Runner) error {
@@ -181,7 +181,7 @@ func (s *Seat) AskServer(ctx context.Context, address string, request []byte) (r
 	return reply, err
 }
 
-// HoldStill has no move of slots begin for a while; see [migrate.Slots.HoldStill].
+// HoldStill keeps moves of slots from beginning for a while; see [migrate.Slots.HoldStill].
 func (s *Seat) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
 	err = s.ofSlots(func(of *migrate.Slots) (e error) {
 		index, own, e = of.HoldStill(d)

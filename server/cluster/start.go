@@ -90,7 +90,7 @@ func (n *Node) identify(ctx context.Context, store *member.Member) (*topology.Id
 	return self, store.DropOrigin() // last: what is interrupted is done again
 }
 
-// newcomer returns who a server is whose directory does not know: a founder, or with the id 0 one
+// newcomer returns the identity of a server whose directory has none: a founder, or with the id 0 a server
 // that is to join.
 func (n *Node) newcomer(log *grouplog.Log) (*topology.Identity, error) {
 	self := &topology.Identity{Name: n.config.Name, Replaces: n.config.Replaces, Known: map[uint64]string{}}
@@ -255,7 +255,7 @@ func (n *Node) origin(self *topology.Identity) mesh.Origin {
 	return mesh.Origin{Address: bus, Start: self.Starts, Process: n.process}
 }
 
-// enter has the group take this server in as a member.
+// enter asks the group to take this server in as a member.
 func (n *Node) enter(ctx context.Context, self *topology.Identity) error {
 	if err := n.findGroup(ctx, self); err != nil {
 		return err
@@ -320,8 +320,8 @@ func askGroup(ctx context.Context, m asker, address string) (name string, err er
 	return name, d.Err
 }
 
-// move has the group know this member at another address. It may run from an old copy of the
-// directory, so it counts as one that may lack what it has acknowledged.
+// move tells the group that this member is at another address. The directory may be an old copy, so the member counts as
+// one that may lack what it has acknowledged.
 func (n *Node) move(ctx context.Context, self *topology.Identity, was string, log *grouplog.Log) error {
 	m := n.visitor(self)
 	defer m.Close()

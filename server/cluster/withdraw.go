@@ -12,7 +12,7 @@ import (
 
 // A server that another group has taken in, and that is killed before it goes over, or that its own group does not let
 // go, has left a learner there which never comes up: clients would be told of a node at an address where another one is. So it notes which
-// group it asks. If its own group has let it go, it goes on; otherwise it has the other one let the learner go.
+// group it asks. If its own group has let it go, it goes on; otherwise it asks the other one to let the learner go.
 
 const (
 	withdrawPeriod = time.Second
@@ -59,11 +59,11 @@ func (s *Seat) withdraw(n *Node) {
 	}
 }
 
-// goOver has this server, which is in no group, become the member of another one that it was to be.
+// goOver makes this server, which has left its group, the member of another one that it was to be.
 func (s *Seat) goOver(n *Node, group string) {
 	if address := n.cluster.LeaderOf(group); address != "" {
 		if err := s.Replicate(s.ctx, address); !errors.Is(err, errMoves) {
-			n.report("this server is not taken in by the group that it was on its way to", err)
+			n.report("this server is not taken in by the group that it was joining", err)
 		}
 	}
 }
@@ -75,8 +75,8 @@ func (n *Node) bound() string {
 	return n.noted.Bound
 }
 
-// withdrawFrom has another group let the learner go that has the address of this server, if there is one. It does nothing
-// while this server is on its way there.
+// withdrawFrom asks another group to let the learner go that has the address of this server, if there is one. It does
+// nothing while this server is joining that group.
 func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, topology.ExchangeTimeout)
 	defer cancel()

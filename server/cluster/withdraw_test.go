@@ -8,7 +8,7 @@ import (
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
-// takenIn has the group of a server take another one in, which is killed before it goes over.
+// takenIn makes a server a learner of another group, and kills it before it goes over.
 func takenIn(t *testing.T, group, other *moving) (member uint64) {
 	t.Helper()
 	g := other.node.ledBy(group.address())

@@ -14,12 +14,11 @@ import (
 // ErrSlotsTaken is returned for slots that another group has.
 var ErrSlotsTaken = errors.New("cluster: another group has slots of these")
 
-var errSlotsMove = errors.New("cluster: the slots are on their way between groups")
+var errSlotsMove = errors.New("cluster: the slots are being moved between groups")
 
 var errHasData = errors.New("cluster: the group has data of all slots, and would hide what is not in the slots that it claims: it can take part with all slots only")
 
-// First has the leader of a new group claim the slots of its configuration, once all contacts have
-// told what other groups have.
+// First claims the slots of the configuration, at the leader of a new group, once all contacts have told what other groups have.
 func (o *Slots) First() {
 	want := o.opts.Slots
 	if o.opts.All {
@@ -62,9 +61,9 @@ func (o *Slots) Renew(outdone bool) {
 // so that this is no matter of letters which cross.
 const outdonePeriods = 3
 
-// claimAgain has the leader of a group that began again from an earlier state (a snapshot, or one member of
-// several) claim its slots anew: others would believe what they know of its former life until it has
-// grown as old. outdone says that others know more now, before in how many periods up to now they did, and so does what it returns.
+// claimAgain claims the slots anew at the leader of a group that began again from an earlier state (a snapshot, or one member
+// of several): others would believe what they know of its former life until it has grown as old. outdone says that others
+// know more now. before and periods are in how many exchanges in a row they did.
 func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
 	if !outdone || !o.leads() || !o.now().Claimed() || o.cluster.Lies(o.cluster.Name()) {
 		return 0
@@ -87,8 +86,8 @@ func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
 	return 0
 }
 
-// with returns the claim of a group with some more slots, unless another group has one of them. A group that lies buried
-// rises with them.
+// with returns the claim of a group with some more slots, unless another group has one of them. They revive a group
+// that was removed.
 func (o *Slots) with(m topology.Claim, add *slots.Set) (topology.Claim, error) {
 	d := o.cluster.Division()
 	for _, g := range d.Others {
@@ -156,7 +155,7 @@ func (o *Slots) reclaim(ctx context.Context, next func(now topology.Claim) (topo
 	return err
 }
 
-// once has the group change its slots, unless another change is under way.
+// once changes the slots of the group, unless another change is under way.
 func (o *Slots) once(ctx context.Context, next func(now topology.Claim) (topology.Claim, error)) error {
 	var want topology.Claim
 	_, err := o.opts.Group.Agree(ctx, topology.Change{Next: func(_ uint64, now topology.Claim) (_ topology.Claim, err error) {

@@ -36,7 +36,7 @@ var (
 	errNoSuchMove = errors.New("cluster: no such move is expected")
 )
 
-// Order has the leader of another group move slots of that to a third one, or to this server's. Clients know both
+// Order tells the leader of another group to move slots of that to a third one, or to this server's. Clients know both
 // by their IDs. It returns when that has begun.
 func (o *Slots) Order(ctx context.Context, from, to string, of *slots.Set) error {
 	if to == topology.GroupPublicID(o.opts.Secret, o.cluster.Name()) {
@@ -53,7 +53,7 @@ func (o *Slots) Order(ctx context.Context, from, to string, of *slots.Set) error
 	return err
 }
 
-// Begin has the group that clients know by an ID expect the keys of slots, which this server's group has and this
+// Begin tells the group that clients know by an ID to expect the keys of slots, which this server's group has and this
 // server leads. It returns a number for this attempt, to which End belongs, and how many databases the other group has. There is
 // one at a time.
 func (o *Slots) Begin(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
@@ -122,8 +122,8 @@ func (o *Slots) mayGive(m topology.Claim, l *leaving) error {
 	return nil
 }
 
-// Send has the other group take keys, and returns when they are in its log. After an error, with which they may be there or
-// not, the attempt is of no use any more: keys that are sent again could come behind later ones.
+// Send sends keys to the other group, and returns when they are in its log. After an error, with which they may be there or
+// not, the attempt is over: keys that are sent again could come behind later ones.
 func (o *Slots) Send(ctx context.Context, attempt uint64, keys []byte) error {
 	l := o.leaves(attempt)
 	if l == nil || o.opts.Group.Leading() != l.term {
@@ -187,7 +187,7 @@ func (o *Slots) Give(ctx context.Context, attempt uint64) (decided bool, err err
 	return true, nil
 }
 
-// deliver has the other group take slots that were given to it.
+// deliver tells the other group to take slots that were given to it.
 func (o *Slots) deliver(ctx context.Context, m topology.Move) error {
 	a, err := o.insistMove(ctx, m.Group, &moveRequest{What: asksTake, Attempt: m.Attempt, Slots: m.Slots.String(), Letter: o.cluster.Letter()})
 	switch {
@@ -201,7 +201,7 @@ func (o *Slots) deliver(ctx context.Context, m topology.Move) error {
 
 // attempt says how one of this group's attempts is, which the group that gets the slots asks. That it is unknown is
 // said only when it will be so for ever: the first of the questions must come first, as an attempt
-// that runs may give the slots away before it ends. A group that lies buried is not told of slots that were given to it: they
+// that runs may give the slots away before it ends. A removed group is not told of slots that were given to it: they
 // are about to come back.
 func (o *Slots) attempt(from string, attempt uint64) (string, error) {
 	if o.leaves(attempt) != nil {

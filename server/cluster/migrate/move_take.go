@@ -12,8 +12,8 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// expect has this group expect keys of slots: its log says so, and keys of these slots that are there from
-// earlier are removed. It is retryable while that takes its time.
+// expect prepares this group for keys of slots: its log says that they come, and earlier keys of these slots are removed.
+// Its error is retryable until that is done.
 func (o *Slots) expect(ctx context.Context, want topology.Move) error {
 	have := o.now()
 	switch m := topology.MoveOf(have.Taking, want.Attempt); {
@@ -103,7 +103,7 @@ func (o *Slots) keysCome(ctx context.Context, from string, attempt uint64, keys 
 	return o.opts.TakeKeys(keys, func() bool { return o.open(attempt) })
 }
 
-// complete has the log say that all keys of an attempt are in it.
+// complete notes in the log that all keys of an attempt are in it.
 func (o *Slots) complete(ctx context.Context, from string, attempt uint64) error {
 	if err := o.arrivals.Take(ctx); err != nil {
 		return err
@@ -255,9 +255,8 @@ func (o *Slots) removeKeys(ctx context.Context, m topology.Move, allowed func() 
 	return o.opts.RemoveKeys(ctx, m.Slots, allowed)
 }
 
-// ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. Of a group that lies
-// buried nobody knows more than is here: slots whose keys have all come are taken, unless another group has
-// some of them, and others are not.
+// ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. A removed
+// group cannot be asked: its slots are taken if all their keys have come and no other group has some of them.
 func (o *Slots) ended(ctx context.Context, m topology.Move) (bool, error) {
 	if o.cluster.Lies(m.Group) {
 		if m.State == topology.MoveOpen {
@@ -314,7 +313,7 @@ func (o *Slots) report(what string, err error) {
 	}
 }
 
-// Passing returns the slots that are on their way: those that other groups have given to this server's, which has not
+// Passing returns the slots that are being moved: those that other groups have given to this server's, which has not
 // taken them yet; those whose keys may come, or have come; and those that it has given away, whose keys may still be
 // here. All are nil in the usual case that there are none.
 func (o *Slots) Passing() (arriving, expected, left *slots.Set) {

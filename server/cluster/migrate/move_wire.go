@@ -156,7 +156,7 @@ func (o *Slots) serveMove(ctx context.Context, q *moveRequest) (state string, er
 	return "", fmt.Errorf("cluster: %q cannot be asked for", q.What)
 }
 
-// askGroup has the leader of another group do something. The error is retryable if the same request may be taken later.
+// askGroup sends a request to the leader of another group. The error is retryable if the same request may be taken later.
 // With once it is not sent again when it may have come.
 func (o *Slots) askGroup(ctx context.Context, name string, request []byte, once bool) (*moveReply, error) {
 	if o.cluster.Lies(name) {

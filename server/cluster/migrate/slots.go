@@ -14,7 +14,7 @@ import (
 type Group interface {
 	// Claim returns the claim that this server goes by, and whether it leads the group, as it knew a moment ago. It waits for nothing.
 	Claim() (now topology.Claim, leads bool)
-	// Agree has the group change its claim, and returns when it has. proposed reports whether the change may be made although
+	// Agree changes the claim of the group, and returns when the group has agreed. proposed reports whether the change may be made although
 	// there is an error. Only a leader can.
 	Agree(ctx context.Context, c topology.Change) (proposed bool, err error)
 	// Leading returns the term in which this member leads the group, 0 if it does not.
@@ -75,7 +75,7 @@ type Slots struct {
 	emptying map[uint64]bool   // guarded by mu
 }
 
-// New returns the slots of a group, of which nothing is done before Run.
+// New returns the slots of a group. Nothing is done about them before Run.
 func New(o Options) *Slots { return &Slots{opts: o, cluster: o.Cluster, arrivals: NewTurn()} }
 
 // now is the claim that this server goes by.
@@ -102,7 +102,7 @@ func (o *Slots) ends() uint64 {
 	return ends
 }
 
-// agree has the group change its claim, however long other changes take.
+// agree changes the claim of the group, however long other changes take.
 func (o *Slots) agree(ctx context.Context, next func(now topology.Claim) (topology.Claim, error), done func(now topology.Claim) bool) error {
 	_, err := o.opts.Group.Agree(ctx, topology.Change{Patient: true, Done: done,
 		Next: func(_ uint64, now topology.Claim) (topology.Claim, error) { return next(now) }})

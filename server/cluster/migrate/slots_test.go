@@ -89,7 +89,7 @@ type network struct{ *alone }
 func (n network) Ask(context.Context, string, uint64, []byte) ([]byte, error) { return n.reply, nil }
 func (network) SetPeers(map[uint64]string)                                    {}
 
-// hears has it told of another group, which has claimed something, and has one member.
+// hears tells it of another group, which has claimed something, and has one member.
 func (g *alone) hears(name string, c topology.Claim) {
 	g.t.Helper()
 	news := topology.Table{name: {Name: name, Index: 1, Term: 1, Leader: 1, Claim: c, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:2"}}}}
@@ -98,7 +98,7 @@ func (g *alone) hears(name string, c topology.Claim) {
 	}
 }
 
-// buried has it told that it lies buried.
+// buried tells it that it was removed.
 func (g *alone) buried() {
 	g.hears("c", topology.Claim{Slots: new(slots.Set), Since: 1, Buried: []topology.Burial{{Group: "a", At: 100}}})
 }
@@ -133,7 +133,7 @@ func TestGroupWithDataHasAllSlotsOrNone(t *testing.T) {
 	}
 }
 
-// What a group that lies buried gave away it gives no more when it rises, and it does not rise while keys come.
+// A removed group forgets when it is revived what it gave away, and is not revived while keys come.
 func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
 	lies := func() *alone {
 		g := newAlone(t, nil)
@@ -157,7 +157,7 @@ func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
 	}
 }
 
-// A group that others know a later state of claims its slots again after some exchanges in a row, unless it lies buried.
+// A group that others know a later state of claims its slots again after some exchanges in a row, unless it was removed.
 func TestGroupThatBeganAgainClaimsItsSlots(t *testing.T) {
 	for what, x := range map[string]struct {
 		change  func(g *alone)

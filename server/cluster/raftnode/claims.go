@@ -12,7 +12,7 @@ import (
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
-// Claim has the group claim slots in place of those that it has. It returns when that is proposed.
+// Claim proposes a claim of slots in place of those that the group has. It waits for no commit.
 // The change is one of no member, which raft passes on and otherwise ignores.
 func (d *Driver) Claim(c topology.Claim) error {
 	if _, err := d.mayChange(); err != nil {
@@ -24,8 +24,8 @@ func (d *Driver) Claim(c topology.Claim) error {
 // changePause is how long a leader waits before it proposes a change again that another one is in the way of.
 const changePause = 50 * time.Millisecond
 
-// Agree has the group change its claim, and returns when it has. proposed reports whether the change may be made although there is an
-// error.
+// Agree changes the claim of the group, and returns when the group has agreed. proposed reports whether the change may be made
+// although there is an error.
 func (r *Runner) Agree(ctx context.Context, c topology.Change) (proposed bool, err error) {
 	wait := ctx
 	if c.Patient {

@@ -48,7 +48,7 @@ func (c counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Carry implements [Courier]: a goroutine sends the state, and tells the driver how that went.
+// Carry implements [Courier]: a goroutine sends the state, and reports the result to the driver.
 func (r *Runner) Carry(m *raftpb.Message, state io.ReadCloser) {
 	r.carriers.Go(func() {
 		meta, begin := m.GetSnapshot().GetMetadata(), r.config.Now()

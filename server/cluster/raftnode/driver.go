@@ -36,7 +36,7 @@ type Safety interface {
 	Forced() uint64
 }
 
-// A Roster keeps who is in the group.
+// A Roster keeps the members of the group.
 type Roster interface {
 	// Members returns the members as of the last entry that was applied.
 	Members() *Members
@@ -85,12 +85,12 @@ type Config struct {
 	Logger raft.Logger
 	// Proposals are taken by Work.
 	Proposals *Proposals
-	// NewestLevel returns the newest level that another member knows, as far as that was heard; 0 for one that was
-	// not. Nil: all know the one that this member does.
+	// NewestLevel returns the newest level that another member has told, 0 for one that was not heard. Nil: all know the
+	// one that this member does.
 	NewestLevel func(id uint64) uint64
 	// Changed, unless it is nil, is called by Work with the members when they have changed.
 	Changed func(*Members)
-	// Give has do called in a turn that comes soon, when all is ready for another leader. Nil: it is called at once.
+	// Give calls do in a later turn, when all is ready for another leader. Nil: do is called at once.
 	Give func(do func())
 	// Without is for tests.
 	Without Rules
@@ -108,7 +108,7 @@ type Driver struct {
 	started   time.Duration
 	replied   map[uint64]time.Duration // when members replied to a leader last
 	leading   uint64                   // the term that the machine leads, 0 for none
-	lost      uint64                   // the term of which it needs a committed entry to be whole, 0 for none
+	lost      uint64                   // it is whole when an entry of this term is committed, 0 if it is now
 	lease     time.Duration
 	campaigns campaigns
 	advanced  time.Duration // when Advance was called

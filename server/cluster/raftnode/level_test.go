@@ -22,7 +22,7 @@ import (
 
 var newest = persistence.NewestLevel()
 
-// upgrade has the leader raise the level, and returns what that came to.
+// upgrade raises the level at the leader, and returns the result.
 func (w *world) upgrade() (from, to uint64, err error) {
 	w.Helper()
 	n := w.elected()
@@ -77,7 +77,7 @@ func TestLevelRisesWhenAllMembersKnowAHigherOne(t *testing.T) {
 	w.close()
 }
 
-// promotedNot has a server of the older version join, which stays a learner.
+// promotedNot adds a server of the older version, which stays a learner.
 func (w *world) promotedNot(l *node) {
 	w.Helper()
 	w.joins(l, persistence.LevelUntold)
@@ -87,7 +87,7 @@ func (w *world) promotedNot(l *node) {
 	})
 }
 
-// The level is as much a part of the group as who its members are: it outlives power failures, comes with the state to a member that
+// The level is as much a part of the group as its members: it outlives power failures, comes with the state to a member that
 // lagged, and stays with one that goes on alone.
 func TestLevelStays(t *testing.T) {
 	w, lags := lagging(t, 62, persistence.SyncAlways)

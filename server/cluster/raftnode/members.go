@@ -139,9 +139,9 @@ func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState,
 //	1 (1) | voters | former voters | learners | learners to be | 1 if raft ends the change (1)
 //	addresses, each id, length, bytes | ids that have left | Base, unless it is 0
 //
-// Those of a group that has claimed slots begin with membersWithClaim, have Base in any case, and
-// the claim behind it. With slots that are on their way they begin with membersWithMoves, and have
-// what was given away and what comes behind the claim, which may be of no slot. With burials they begin with
+// Once a group has claimed slots its members begin with membersWithClaim, have Base in any case, and
+// the claim behind it. With slots that are being moved they begin with membersWithMoves, and have
+// what was given away and what comes behind the claim, which may be empty. With tombstones they begin with
 // membersWithBurials, and have these behind the moves. Those of a group whose log tells of its level begin with
 // membersWithLevel, and have Base, Level, and the claim as it is in an entry, if there is one.
 const (

@@ -10,8 +10,8 @@ import (
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
-// Recover has the member vote although it may lack what it has acknowledged: by the word of
-// somebody who knows that the others cannot go on without.
+// Recover lets the member vote although it may lack what it has acknowledged: an operator says that the others
+// cannot go on without it.
 func (d *Driver) Recover() error {
 	if d.lost == 0 {
 		return ErrNothingToRecover
@@ -21,9 +21,8 @@ func (d *Driver) Recover() error {
 	return d.Log.Recovered()
 }
 
-// StandAlone makes the log that of a group of which this member is all, under a number that was never
-// used. What it has counts as committed: nobody is left to say otherwise. claim returns the claim of that group from the one of the
-// former. It returns the number.
+// StandAlone makes the log that of a group with this member only, under a number that was never used, which it returns. What the
+// member has counts as committed: nobody is left to say otherwise. claim returns the claim of that group from the one of the former.
 func StandAlone(store *member.Member, address string, claim func(former topology.Claim) topology.Claim) (id uint64, err error) {
 	r, err := OpenReplica(store, nil, false)
 	if err != nil {

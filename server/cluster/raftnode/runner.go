@@ -35,7 +35,7 @@ type Role struct {
 	// Acknowledged, unless it is nil, is called on a leader when another member has more than before, or more is
 	// committed, and View was called since the last time.
 	Acknowledged func()
-	// Settle, unless it is nil, is called outside a turn before the leadership is handed over. It has clients change nothing more,
+	// Settle, unless it is nil, is called outside a turn before the leadership is handed over. It keeps clients from changing more,
 	// waits for a while until what they have changed is committed, and returns what ends that when another member leads, or none has
 	// in an election timeout.
 	Settle func() (resume func())
@@ -55,8 +55,8 @@ type RunnerConfig struct {
 	// Address returns where clients connect to a member, "" if that is not known. Nil: what the
 	// members say.
 	Address func(m *Members, id uint64) string
-	// Told returns where a member says that it is, "" if it was not heard. A leader has the group
-	// agree on the addresses of founders by it. Nil: it has not.
+	// Told returns where a member says that it is, "" if it was not heard: so a leader learns the addresses of founders,
+	// which the group agrees on then. Nil: it does not.
 	Told func(id uint64) string
 	// NewestLevel is that of the driver.
 	NewestLevel func(id uint64) uint64
@@ -79,8 +79,8 @@ type RunnerConfig struct {
 const ticks = 10
 
 // Runner gives the driver of a member what it has not of its own: a goroutine, a
-// clock, and an inbox. A goroutine that brings a message has the driver work by itself if
-// it is free: to wake another one takes longer than most of that work.
+// clock, and an inbox. A goroutine that brings a message takes a turn of the driver itself if
+// that is free: to wake another one takes longer than most of that work.
 type Runner struct {
 	config  RunnerConfig
 	replica *Replica
@@ -176,8 +176,8 @@ func (m machine) Follow() error {
 	return m.Replica.Follow()
 }
 
-// Receive hands over a message of another member, and has the driver work on it, with more after the next
-// one, with which Receive is called at once. It waits while too many others do.
+// Receive hands over a message of another member, and takes a turn of the driver. With more the turn is left to the next
+// call, which follows at once. Receive waits while the inbox is full.
 func (r *Runner) Receive(m *raftpb.Message, more bool) {
 	select {
 	case r.inbox <- m:
@@ -194,8 +194,8 @@ func (r *Runner) Receive(m *raftpb.Message, more bool) {
 	}
 }
 
-// tryTurn has the driver work on what has come, unless it is at work or has ended: then the caller
-// has to signal. So does who brings something meanwhile.
+// tryTurn takes a turn of the driver for what has come, and reports whether it could. Otherwise somebody else has the turn, or
+// the driver has ended: the caller signals then.
 func (r *Runner) tryTurn() bool {
 	if !r.turn.TryLock() {
 		return false
@@ -238,8 +238,7 @@ func (r *Runner) run() {
 	r.end(err)
 }
 
-// take does something in a turn of the driver, and has it work on what follows. It returns
-// what has ended the driver.
+// take calls do in a turn of the driver, which then works on what follows. It returns what has ended the driver.
 func (r *Runner) take(do func()) error {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -279,7 +278,7 @@ func (r *Runner) tick() {
 	r.stopped = r.replica.DiskError() // of what the store writes by itself: all changes are refused
 }
 
-// work has the driver take what has come, and do what is due.
+// work passes the inbox to the driver, and does what is due.
 func (r *Runner) work() {
 	for range len(r.inbox) {
 		r.step(<-r.inbox)
@@ -393,7 +392,7 @@ func (r *Runner) ask(do func()) {
 	}
 }
 
-// HandOver has the member that has most of the log lead in place of this one, if this
+// HandOver transfers the leadership to the member that has most of the log, if this
 // one leads. It waits for that, an election timeout at most: until it hears the next leader,
 // whose election may need its vote. The third of three may have started a moment ago, and not
 // vote yet. If that is so of this one, it leads until it may, another election timeout at most.
@@ -423,8 +422,8 @@ func (r *Runner) HandOver() {
 	})
 }
 
-// give has do hand the leadership over in a turn, when clients have settled, and waits until another member leads, an election
-// timeout at most, unless do does not begin that.
+// give calls do in a turn, when clients have settled. If do begins to hand the leadership over, give waits until another member
+// leads, an election timeout at most.
 func (r *Runner) give(do func()) {
 	if r.config.Role.Settle != nil {
 		resume := r.config.Role.Settle()

@@ -112,7 +112,7 @@ func (g *trio) leader() (m *running) {
 	return m
 }
 
-// A goroutine that has brought a message has the driver work on it, and send what it replies. Else two goroutines would be
+// A goroutine that has brought a message takes the turn of the driver which replies to it. Else two goroutines would be
 // woken for each message.
 func TestBringerOfAMessageWorksOnIt(t *testing.T) {
 	g := newTrio(t)
@@ -181,7 +181,7 @@ func TestCallersThatLookAreToldOfAcknowledgements(t *testing.T) {
 	}
 }
 
-// Who cannot have the driver work leaves a token, so that its own goroutine looks.
+// A goroutine that gets no turn leaves a token, so that the one of the driver looks.
 func TestATokenIsLeftIfTheDriverIsAtWork(t *testing.T) {
 	p := NewProposals()
 	token := func() bool {

@@ -26,7 +26,7 @@ type States interface {
 	Export() (*raftpb.SnapshotMetadata, io.ReadCloser, error)
 	// Restore replaces memory, log, members and hard state by those that were received.
 	Restore(*member.Import, *raftpb.HardState) error
-	// Keep has the log keep what is behind an entry, 0 for nothing beyond what it keeps anyway.
+	// Keep keeps the log behind an entry, 0 for nothing beyond what is kept anyway.
 	Keep(index uint64)
 }
 
@@ -106,7 +106,7 @@ func (d *Driver) Carried(now time.Duration, to uint64, err error) {
 	d.node.ReportSnapshot(to, raft.SnapshotFinish)
 }
 
-// keep has the log keep what members need that get the state, or have got it a moment ago.
+// keep keeps the entries that members need which get the state, or have just got it.
 func (d *Driver) keep() {
 	if d.node.BasicStatus().RaftState != raft.StateLeader {
 		clear(d.carried)

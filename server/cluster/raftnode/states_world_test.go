@@ -96,7 +96,7 @@ func (p *parcel) arrive() {
 	p.end(nil)
 }
 
-// end tells the sender how it went.
+// end tells the sender the result.
 func (p *parcel) end(err error) {
 	w := p.from.w
 	if p.in != nil {
@@ -141,8 +141,8 @@ func lagging(t testing.TB, seed uint64, policy persistence.SyncPolicy) (w *world
 	return w, lags
 }
 
-// deposedTail has a member take the state whose log, of when it led, is longer than what the others
-// have committed since. Nothing of that log may be left.
+// deposedTail sends the state to a former leader whose log is longer than what the others have committed since. Nothing of
+// that log may be left.
 func deposedTail(t testing.TB, seed uint64) *world {
 	t.Helper()
 	w := newWorldWith(t, seed, persistence.SyncAlways, rules{}, members, true)

@@ -31,8 +31,8 @@ func (r *Replica) eager() bool {
 // lossless reports whether an end at any time leaves the log whole, as long as these are the members.
 func (r *Replica) lossless(m *Members) bool { return !r.lost && (!r.lazy || m.passing()) }
 
-// whole reports whether the member cannot have lost anything: as far as it knows it has never voted in its group, and it
-// has forced everything to its device (R8).
+// whole reports whether the member cannot have lost anything: it has heard of no member yet, or is a learner of a single
+// voter, and has forced everything to its device (R8).
 func (d *Driver) whole() bool {
 	m := d.Log.Members()
 	return m.young() || m.thin() && !m.Voter(d.ID)
@@ -45,7 +45,7 @@ func (d *Driver) alone() bool {
 	return len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == d.ID && len(conf.GetVotersOutgoing()) == 0
 }
 
-// hold has a learner of a leader that is the only voter apply no more than what the leader's device has (R8).
+// hold keeps learners from applying what the device of a leader that is the only voter does not have yet (R8).
 func (d *Driver) hold(m *raftpb.Message) {
 	kind := m.GetType()
 	if kind != raftpb.MsgApp && kind != raftpb.MsgHeartbeat || !d.alone() || d.Without.HastyLearners {
@@ -78,7 +78,7 @@ func (d *Driver) tell(id uint64) {
 // forcePause is the least time from one write that learners wait for to the next: under load more comes with each.
 const forcePause = 5 * time.Millisecond
 
-// force has the device take what learners wait for (R8), in a goroutine that ends with the write.
+// force syncs what learners wait for (R8), in a goroutine that ends with the write.
 func (r *Runner) force() {
 	_, last := r.replica.log.Bounds()
 	if r.forcing || !r.driver.leads() || !r.driver.alone() || len(r.replica.Members().Conf.GetLearners()) == 0 || r.replica.Forced() >= last {

@@ -151,7 +151,7 @@ func (w *world) run(d time.Duration) {
 	w.now = until
 }
 
-// step has the next event happen.
+// step runs the next event.
 func (w *world) step() {
 	e := heap.Pop(&w.queue).(event)
 	w.now = e.at

@@ -13,10 +13,10 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// Burial says that a group lies buried, unless it has risen since.
+// Burial is a tombstone: it says that a group was removed, unless it was revived since.
 type Burial struct {
 	Group string
-	At    uint64 // in milliseconds of Unix time; later than the one from which the group has risen last
+	At    uint64 // in milliseconds of Unix time; later than the one after which the group was revived last
 }
 
 // maxBuried is how many burials a claim has.
@@ -74,8 +74,8 @@ func WithBurial(all []Burial, b Burial) []Burial {
 	return all
 }
 
-// lying returns the groups that lie buried, with the time of the last burial. Each burial counts, whichever group made it and
-// whether that lies itself: so the order in which they are heard of does not matter.
+// lying returns the removed groups, with the time of the last tombstone. Each counts, even that of a group which was removed
+// itself: so the order in which they are heard of does not matter.
 func (t Table) lying() map[string]uint64 {
 	lie := map[string]uint64{}
 	for _, g := range t {
@@ -88,16 +88,16 @@ func (t Table) lying() map[string]uint64 {
 	return lie
 }
 
-// Rises returns the claim without what the group had and gave before it was buried: the present time counts for what it gets now, and
-// it lies no more. Groups that know that it lay take what it gave without asking.
+// Rises returns the claim of the revived group, without what it had and gave before it was removed: the present time counts for
+// what it gets now. Groups that know that it was removed take what it gave without asking.
 func (c Claim) Rises(buried, now uint64) Claim {
 	c.Slots, c.Given, c.Since, c.Risen = new(slots.Set), nil, max(now, c.Since+1), buried
 	return c
 }
 
 var (
-	ErrLies     = errors.New("cluster: the group lies buried")
-	ErrSelfLies = errors.New("cluster: the group of this server lies buried: CLUSTER ADDSLOTS gives it slots that no group has, with the keys that it still has of them")
+	ErrLies     = errors.New("cluster: the group was removed")
+	ErrSelfLies = errors.New("cluster: the group of this server was removed: CLUSTER ADDSLOTS gives it slots that no group has, with the keys that it still has of them")
 	errBuryOwn  = errors.New("cluster: a group cannot bury itself")
 	errBuryMany = fmt.Errorf("cluster: %d groups were buried, which is as many as are noted", maxBuried)
 )
@@ -139,7 +139,7 @@ func (c *Cluster) OwnedBy(name string) *slots.Set {
 	return new(slots.Set)
 }
 
-// Owned returns the slots of all groups, with those that are on their way to one.
+// Owned returns the slots of all groups, with those that one is about to get.
 func (c *Cluster) Owned() *slots.Set {
 	d := c.Division()
 	all := d.Slots.Union(d.Arriving)
@@ -165,7 +165,7 @@ func (c *Cluster) Unheard(all []Burial) (more []Burial) {
 	return more
 }
 
-// reportBurialsLocked logs which groups lie buried, and which have risen, when that is new.
+// reportBurialsLocked logs which groups were removed, and which revived, when that is new.
 func (c *Cluster) reportBurialsLocked(lie map[string]uint64) {
 	if c.own == nil {
 		return
@@ -186,7 +186,7 @@ func (c *Cluster) reportBurialsLocked(lie map[string]uint64) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.lay)) {
 		if lie[name] == 0 {
-			c.opts.Logf(logs.Notice, "%s lies buried no more: slots were given to it", c.labelLocked(name))
+			c.opts.Logf(logs.Notice, "%s is part of the cluster again: slots were given to it", c.labelLocked(name))
 		}
 	}
 	if c.lay = lie; lie == nil {
@@ -194,7 +194,7 @@ func (c *Cluster) reportBurialsLocked(lie map[string]uint64) {
 	}
 }
 
-// TookBefore reports whether a group that lies buried had taken slots that were given to it, as far as this server has heard. Then
+// TookBefore reports whether this server knows that a removed group had taken slots that were given to it. Then
 // keys of them may have been removed here, and what is left is older than what clients have seen.
 func (c *Cluster) TookBefore(m Move) bool {
 	c.mu.Lock()
@@ -209,7 +209,7 @@ func (c *Cluster) TookBefore(m Move) bool {
 	return taken.Both(m.Slots).Len() > 0
 }
 
-// lyingLocked returns the groups that lie buried, with what the own group says of it.
+// lyingLocked returns the removed groups, by the tombstones of the own group too.
 func (c *Cluster) lyingLocked() map[string]uint64 {
 	t := maps.Clone(c.table)
 	if c.own != nil {

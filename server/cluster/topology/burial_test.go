@@ -28,8 +28,8 @@ func buries(all Table, burier, name string, at uint64) {
 	g.Claim.Buried = WithBurial(g.Claim.Buried, Burial{name, at})
 }
 
-// The slots of a group that lies buried are of nobody, whichever groups have buried it, and of whoever claims them later. A later claim
-// of the group changes nothing, and that it has risen does, if it knew of all burials.
+// The slots of a removed group are free, whichever groups have its tombstone, and belong to whoever claims them later. A later claim
+// of the group changes nothing. That it was revived does, if it knew all tombstones.
 func TestSlotsOfABuriedGroupAreOfNobody(t *testing.T) {
 	want := func(what string, all Table, of map[string]string) {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestSlotsOfABuriedGroupAreOfNobody(t *testing.T) {
 	}
 }
 
-// Slots that were given to a group which lies buried are about to come back, unless another one has claimed them. What such a group gave
+// Slots that were given to a removed group are about to come back, unless another one has claimed them. What such a group gave
 // away itself does not count.
 func TestSlotsGivenToABuriedGroupComeBack(t *testing.T) {
 	all := claims(t, map[string]string{"a": "0-9", "b": "10-19", "c": "7"})

@@ -17,8 +17,8 @@ type Claim struct {
 	// Given are slots that the group has given to others, which may not have taken them yet, and whose keys may
 	// still be here; Taking are those that it is about to get. Neither is changed in place.
 	Given, Taking []Move
-	// Buried are groups whose claims do not count, in the order of their names, and Risen is the burial of this group from which it
-	// has risen, 0 for none. Buried is not changed in place.
+	// Buried are tombstones of other groups, in the order of their names: the claims of these do not count. Risen is the time of the
+	// tombstone after which this group was revived, 0 for none. Buried is not changed in place.
 	Buried []Burial
 	Risen  uint64
 }

@@ -89,7 +89,7 @@ type Cluster struct {
 	heard   map[string]time.Duration // when a group was, by Now; guarded by mu
 	met     map[string]bool          // contacts that have replied; guarded by mu
 	contest string                   // what was logged of slots that others claim; guarded by mu
-	lay     map[string]uint64        // the groups that lie buried, as was logged; guarded by mu
+	lay     map[string]uint64        // removed groups, as was logged; guarded by mu
 	parts   map[string]bool          // of a cluster snapshot that other groups are restored from; guarded by mu
 	outdone bool                     // a letter of this period tells more of the own group than its leader knows; guarded by mu
 }
@@ -107,7 +107,7 @@ func New(o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Division returns how the slots are divided, as far as this server knows.
+// Division returns how the slots are divided, by what this server knows.
 func (c *Cluster) Division() *Division { return c.division.Load() }
 
 // Name returns the name of the own group.

@@ -177,7 +177,7 @@ func TestGroupsThatCannotBeBuried(t *testing.T) {
 	}
 }
 
-// A group that lies buried is not spoken to, and makes room for others.
+// A removed group is not spoken to, and makes room for others.
 func TestBuriedGroupsAreNotSpokenTo(t *testing.T) {
 	o := bareCluster()
 	o.opts.Contacts = []string{"h:1", "h:9"}
@@ -196,7 +196,7 @@ func TestBuriedGroupsAreNotSpokenTo(t *testing.T) {
 		}
 	}
 	if !o.table.hasRoom() || o.table["b"] != nil {
-		t.Error("the group that lies buried takes the place of others")
+		t.Error("the removed group takes the place of others")
 	}
 	if o.table["new"] = (&Group{Name: "new", Members: []GroupMember{{ID: 1}}}); o.table.hasRoom() {
 		t.Errorf("%d groups leave room", len(o.table))

@@ -2,20 +2,19 @@ package topology
 
 import "github.com/vigildb/vigil/structures/slots"
 
-// Division is how the slots are divided among the groups, as far as this server knows. It is not
-// changed any more.
+// Division is how the slots are divided among the groups, by what this server knows. It is never changed.
 type Division struct {
 	Name   string       // of this server's group
 	Slots  *slots.Set   // of this server's group
 	Others []OtherGroup // in the order of their names
 	// Arriving are slots that other groups have given to this server's, which has not taken them yet, and those that it gave
-	// to a group which lies buried.
+	// to a removed group.
 	Arriving *slots.Set
 	// Covered says that every slot is one of a group, and that of every other group something was
 	// heard lately.
 	Covered bool
 	Whole   bool              // the group has all slots
-	Lie     map[string]uint64 // groups that lie buried, perhaps this server's, and when they were buried; they are not among the Others
+	Lie     map[string]uint64 // when groups were removed, perhaps this server's; they are not among the Others
 }
 
 // OtherGroup is a group that this server is not of.
@@ -25,5 +24,5 @@ type OtherGroup struct {
 	Up    bool       // a member of it that hears its leader was heard lately
 }
 
-// Lies reports whether a group lies buried.
+// Lies reports whether a group was removed.
 func (d *Division) Lies(name string) bool { return d != nil && d.Lie[name] > 0 }

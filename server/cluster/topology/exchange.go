@@ -19,7 +19,7 @@ const (
 	// ExchangeTimeout is how long an exchange may take.
 	ExchangeTimeout = 2 * time.Second
 	// tellPause is how long it waits after it has told everybody of a change, before it tells the next ones together: while
-	// slots move, each group has news many times a second, of which every server tells every other one.
+	// slots move, each group has news many times a second, which every server passes on to every other one.
 	tellPause = 20 * time.Millisecond
 )
 
@@ -79,7 +79,7 @@ func (c *Cluster) await(tick <-chan time.Time, rested *<-chan time.Time) (everyb
 
 // Targets are the addresses of clients of servers to exchange tables with: one member of each other group,
 // or all of them, and the contacts of the configuration that no group names as a member, until they reply: one that has replied, and
-// is no member any more, has left. Groups that lie buried are not
+// is no member any more, has left. Removed groups are not
 // among them: their servers ask by themselves when they come back.
 func (c *Cluster) Targets(everybody bool) (addresses []string) {
 	c.mu.Lock()
@@ -133,7 +133,7 @@ func (c *Cluster) visitMembers(everybody bool) {
 	}
 }
 
-// contact has a server visited, within exchangeTimeout, and logs what keeps that from being done.
+// contact calls visit in a goroutine, within ExchangeTimeout, and logs its error.
 func (c *Cluster) contact(address string, visit func(ctx context.Context) error) {
 	c.opts.Go(func() {
 		ctx, cancel := context.WithTimeout(c.opts.Done, ExchangeTimeout)
@@ -149,7 +149,7 @@ func (c *Cluster) contact(address string, visit func(ctx context.Context) error)
 	})
 }
 
-// expected is the ID that the mesh of a server at an address has, as far as that is known; 0 for whoever is there. A server that
+// expected is the ID that the mesh of a server at an address is known to have; 0 for whoever is there. A server that
 // has forgotten the cluster, by CLUSTER RESET, is another one: servers that have not heard of that would draw it back in.
 func (c *Cluster) expected(address string) (id uint64) {
 	c.mu.Lock()
@@ -294,7 +294,7 @@ func (c *Cluster) Take(letter []byte) error {
 	return nil
 }
 
-// Tell has the table sent to everybody.
+// Tell sends the table to everybody, soon.
 func (c *Cluster) Tell() {
 	select {
 	case c.changed <- struct{}{}:

@@ -77,7 +77,7 @@ func (c *Cluster) labelLocked(name string) string {
 	return GroupLabel(c.opts.Secret, name, c.table[name])
 }
 
-// listenLocked tells the server of which slots its clients may hear the shard channels. Those that were given away are
+// listenLocked tells the server the slots whose shard channels its clients may hear. Those that were given away are
 // among them until another group has them: before that nobody takes a subscription, nor a message. What is
 // new is told before it is stored, so that a subscription to a slot that has just come is not taken for one of before.
 func (c *Cluster) listenLocked(own *slots.Set, come map[string]*slots.Set) {

@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// Move is slots on their way between two groups, as the log of one of the two has it.
+// Move is slots that are being moved between two groups, as the log of one of the two has it.
 type Move struct {
 	Attempt uint64 // drawn by lot; another attempt to move the same slots has another number
 	Group   string // the other group
@@ -85,7 +85,7 @@ func (d *Decoder) Moves() (all []Move) {
 	return all
 }
 
-// Moving reports whether slots are on their way, from the group or to it.
+// Moving reports whether slots are being moved, from the group or to it.
 func (c Claim) Moving() bool { return len(c.Given)+len(c.Taking) > 0 }
 
 // Gives returns the claim without slots that go to another group.

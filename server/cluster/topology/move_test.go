@@ -14,7 +14,7 @@ func someMoves(t testing.TB) []Move {
 	return []Move{{1 << 63, "a", slotstest.Set(t, "1-5"), MoveOpen}, {2, strings.Repeat("n", MaxGroupName), slotstest.Set(t, "9 11"), MoveComplete}, {3, "", new(slots.Set), MoveVoid}}
 }
 
-// Slots on their way are kept in entries, and what was given is in tables.
+// Moves are kept in entries, and what was given is in tables.
 func TestMovesAreReadAsTheyWereWritten(t *testing.T) {
 	for _, c := range []Claim{{Slots: slotstest.Set(t, "0-9"), Since: 5, Given: someMoves(t)}, {Slots: new(slots.Set), Taking: someMoves(t)[:1]}, {Slots: slotstest.Set(t, "3"), Since: 1, Given: someMoves(t)[1:], Taking: someMoves(t)}} {
 		b := c.Encode()

@@ -82,6 +82,6 @@ func (c *Cluster) Missing(own *snapshot.Origin) {
 	}
 	c.mu.Unlock()
 	if of.Len() > 0 {
-		c.opts.Logf(logs.Warn, "no server of cluster-peers is restored from the parts of the cluster snapshot %s with the slots %s: these are of no group until CLUSTER MEET leads to one", own.Whole.Name, of)
+		c.opts.Logf(logs.Warn, "no server of cluster-peers is restored from the parts of the cluster snapshot %s with the slots %s: no group has these until CLUSTER MEET leads to one", own.Whole.Name, of)
 	}
 }

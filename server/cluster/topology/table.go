@@ -201,7 +201,7 @@ func senior(a, b *Group) int {
 
 // divide says which slots each group has: every slot that is claimed is that of the most senior group
 // which claims it. One that nobody claims, and that a group has given to another one, is about to be that one's:
-// it is among those that come to it. What groups that lie buried say does not count, and slots that were given to them come back.
+// it is among those that come to it. What removed groups say does not count, and slots that were given to them come back.
 // The same tables are divided alike everywhere.
 func (t Table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	of, come, taken = map[string]*slots.Set{}, map[string]*slots.Set{}, new(slots.Set)
@@ -227,8 +227,8 @@ func (t Table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	return of, come, taken
 }
 
-// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: that it
-// lies is noted in the claims of the others.
+// hasRoom reports whether a server may note one more group. One that is dissolved, or was removed, makes room: its
+// tombstone is in the claims of the others.
 func (t Table) hasRoom() bool {
 	if len(t) < maxGroups-1 {
 		return true
