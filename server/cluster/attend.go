@@ -156,7 +156,7 @@ func (n *Node) note(change func(self *topology.Identity)) {
 }
 
 // Gone reports whether this server has left its group.
-func (s *Seat) Gone() bool { return s.Node().gone.Load() }
+func (h *Handle) Gone() bool { return h.Node().gone.Load() }
 
 // refused implements mesh.Config.Refused.
 func (n *Node) refused(incoming bool, where string, why error) {
@@ -275,8 +275,8 @@ func (n *Node) news() error {
 
 // RemoveMember removes a member from the group, at the leader; see [raftnode.Runner.Leave]. When a server removes itself,
 // RemoveMember does not wait: the server hands over first, and asks until it is removed.
-func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
-	n := s.Node()
+func (h *Handle) RemoveMember(ctx context.Context, id uint64, force bool) error {
+	n := h.Node()
 	return n.asked(func(r *raftnode.Runner) error {
 		if id != n.self.Member {
 			return r.Leave(ctx, id, force)
@@ -290,18 +290,18 @@ func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
 }
 
 // ReplaceMember promotes a member to voter in place of another one, which leaves; see [raftnode.Runner.Promote].
-func (s *Seat) ReplaceMember(ctx context.Context, leaves, by uint64) error {
-	return s.Node().asked(func(r *raftnode.Runner) error { return r.Promote(ctx, by, leaves) })
+func (h *Handle) ReplaceMember(ctx context.Context, leaves, by uint64) error {
+	return h.Node().asked(func(r *raftnode.Runner) error { return r.Promote(ctx, by, leaves) })
 }
 
 // TransferTo transfers the leadership to a member, at the leader.
-func (s *Seat) TransferTo(id uint64) error {
-	return s.Node().asked(func(r *raftnode.Runner) error { return r.Transfer(id) })
+func (h *Handle) TransferTo(id uint64) error {
+	return h.Node().asked(func(r *raftnode.Runner) error { return r.Transfer(id) })
 }
 
 // RecoverVote lets this member vote although it may lack what it has acknowledged; see [raftnode.Runner.Recover].
-func (s *Seat) RecoverVote() (last, term uint64, err error) {
-	n := s.Node()
+func (h *Handle) RecoverVote() (last, term uint64, err error) {
+	n := h.Node()
 	err = n.asked(func(r *raftnode.Runner) (e error) {
 		last, term, e = r.Recover(2 * n.config.Election)
 		return e
@@ -345,8 +345,8 @@ func (e saidToClients) Error() string { return strings.ReplaceAll(e.error.Error(
 func (e saidToClients) Unwrap() error { return e.error }
 
 // Upgrade raises the level of the group, at the leader; see [raftnode.Runner.Upgrade]. It returns what the levels between add.
-func (s *Seat) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
-	n := s.Node()
+func (h *Handle) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
+	n := h.Node()
 	err = n.asked(func(r *raftnode.Runner) (e error) {
 		from, to, e = r.Upgrade(ctx, dry)
 		return e

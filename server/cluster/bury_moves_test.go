@@ -19,7 +19,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 	m.later.Add(int64(time.Hour))
 	m.until("the group is buried", func() bool {
 		var known bool
-		freed, known, err = m.seat.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
+		freed, known, err = m.handle.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
 		if err == nil && !known {
 			m.t.Fatalf("group %s is not known", name)
 		}
@@ -37,7 +37,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 // adds gives slots that nobody has to the group, as CLUSTER ADDSLOTS does.
 func (m *moving) adds(of *slots.Set) {
 	m.t.Helper()
-	if err := m.seat.TakeSlots(m.t.Context(), of); err != nil {
+	if err := m.handle.TakeSlots(m.t.Context(), of); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 			if got := a.askedBy(name, "how", attempt, ""); got.State == "given" {
 				t.Errorf("the removed group is told that the slots are given: %+v", got)
 			}
-			if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "100")); err == nil {
+			if _, _, err := a.handle.BeginMove(t.Context(), b.id(), slotstest.Set(t, "100")); err == nil {
 				t.Error("slots are moved to a removed group")
 			}
 			a.until("the slots are back", func() bool { return !a.claim().Moving() && a.node.Division().Slots.Len() == slots.Count })
@@ -91,7 +91,7 @@ func (m *moving) giveWithout(attempt uint64) {
 		Done: func(now topology.Claim) bool { return topology.MoveOf(now.Given, attempt) != nil }}); err != nil {
 		m.t.Fatal(err)
 	}
-	m.seat.EndMove(attempt)
+	m.handle.EndMove(attempt)
 }
 
 // Slots that the lost group is known to have taken are lost with it: the giver may have only some of their keys left.
@@ -125,7 +125,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Helper()
 		a, b = twoMoving(t)
 		attempt := a.begin(b, of)
-		if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+		if err := a.handle.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 			t.Fatal(err)
 		}
 		if complete {
@@ -165,7 +165,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 // hand and that no group has.
 func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	a, b := twoMoving(t)
-	if err := a.seat.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
+	if err := a.handle.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
 	b.until("slots are free", func() bool { return b.node.Division().Others[0].Slots.Len() == slots.Count-100 })
@@ -183,7 +183,7 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	if d := b.node.Division(); d.Slots.Len() > 0 || len(d.Others) != 1 || d.Others[0].Slots.Len() != slots.Count-50 {
 		t.Errorf("it has %s; the others are %+v", d.Slots, d.Others)
 	}
-	if _, _, err := b.seat.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfLies) {
+	if _, _, err := b.handle.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfLies) {
 		t.Errorf("it buries another one: %v", err)
 	}
 	if got := a.askedBy(b.node.Name(), "expect", 7, "60"); got.Error == "" || len(a.claim().Taking) > 0 {
@@ -192,7 +192,7 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	if got := b.askedBy(a.node.Name(), "expect", 7, "200"); !strings.Contains(got.Error, topology.ErrLies.Error()) {
 		t.Errorf("it expects keys: %+v", got)
 	}
-	if err := b.seat.TakeSlots(t.Context(), slotstest.Set(t, "49-50")); !errors.Is(err, migrate.ErrSlotsTaken) {
+	if err := b.handle.TakeSlots(t.Context(), slotstest.Set(t, "49-50")); !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("it takes slots that another group has: %v", err)
 	}
 	if got := a.node.Division(); len(got.Others) > 0 {
@@ -219,17 +219,17 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	c.with = []string{"127.0.0.1:1"}
 	meets := func(from, to *moving) {
 		t.Helper()
-		if err := from.seat.Meet(t.Context(), to.node.self.Address); err != nil {
+		if err := from.handle.Meet(t.Context(), to.node.self.Address); err != nil {
 			t.Fatal(err)
 		}
 	}
 	meets(b, c)
-	if err := a.seat.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
+	if err := a.handle.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
-	b.until("slots are free", func() bool { return b.seat.TakeSlots(t.Context(), slotstest.Set(t, "0-49")) == nil })
+	b.until("slots are free", func() bool { return b.handle.TakeSlots(t.Context(), slotstest.Set(t, "0-49")) == nil })
 	c.until("slots are free", func() bool {
-		return len(c.node.Division().Others) == 2 && c.seat.TakeSlots(t.Context(), slotstest.Set(t, "50-99")) == nil
+		return len(c.node.Division().Others) == 2 && c.handle.TakeSlots(t.Context(), slotstest.Set(t, "50-99")) == nil
 	})
 	b.until("all have slots", func() bool { return b.node.Division().Covered && a.node.Division().Covered })
 	c.stop()
@@ -243,7 +243,7 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	b.start()
 	c.start()
 	c.until("it has heard of its burial", func() bool {
-		_ = b.seat.Meet(t.Context(), c.node.self.Address)
+		_ = b.handle.Meet(t.Context(), c.node.self.Address)
 		return c.node.cluster.Lies(c.node.Name())
 	})
 	if d := c.node.Division(); d.Slots.Len() > 0 {

@@ -14,8 +14,8 @@ var errForgetsLeader = errors.New("the member leads its group")
 
 // Forget removes the member with a public ID from its group, unless it leads that. known is false if no group
 // has or had such a member.
-func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
-	n := s.Node()
+func (h *Handle) Forget(ctx context.Context, id string) (known bool, err error) {
+	n := h.Node()
 	err = n.inCluster(func(*raftnode.Runner) error {
 		g, member := n.cluster.MemberOf(id)
 		if g == nil {

@@ -39,12 +39,12 @@ type moving struct {
 	// serve responds to other servers, nil if it is asked for nothing.
 	serve func(ctx context.Context, request []byte) []byte
 
-	store *persistence.Store
-	seat  *Seat
-	node  *Node // of the seat
-	up    bool
-	later atomic.Int64 // how much its clock is ahead
-	last  struct {     // what it has begun to move
+	store  *persistence.Store
+	handle *Handle
+	node   *Node // of the handle
+	up     bool
+	later  atomic.Int64 // how much its clock is ahead
+	last   struct {     // what it has begun to move
 		to *moving
 		of *slots.Set
 	}
@@ -101,22 +101,22 @@ func (m *moving) start() {
 	}
 	environment := machineEnvironment
 	environment.Now = func() time.Duration { return raftnode.Now() + time.Duration(m.later.Load()) }
-	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names, Environment: &environment,
+	if m.handle, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names, Environment: &environment,
 		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(logs.Level, string, ...any) {}}); err != nil {
 		m.t.Fatal(err)
 	}
-	if m.store, err = persistence.Open(persistence.Options{Dir: m.dir, Databases: 1, Sync: persistence.SyncAlways, Secret: hashes, Replicator: m.seat.Replicator(),
+	if m.store, err = persistence.Open(persistence.Options{Dir: m.dir, Databases: 1, Sync: persistence.SyncAlways, Secret: hashes, Replicator: m.handle.Replicator(),
 		Now: func() int64 { return 1000 }}); err != nil {
 		m.t.Fatal(err)
 	}
 	nothing := func() {}
-	if err := m.seat.Start(m.store.Member(), false, handlers.Handlers{Lead: nothing, Follow: nothing, Leave: nothing, ShardChannels: m.listen, Asked: m.serve,
+	if err := m.handle.Start(m.store.Member(), false, handlers.Handlers{Lead: nothing, Follow: nothing, Leave: nothing, ShardChannels: m.listen, Asked: m.serve,
 		TakeKeys: m.take, RemoveKeys: m.remove, OrderMove: m.order}); err != nil {
 		m.t.Fatal(err)
 	}
-	m.node = m.seat.Node()
+	m.node = m.handle.Node()
 	m.up = true
-	m.until("it leads", func() bool { return m.seat.Held() && m.node.Division().Name != "" })
+	m.until("it leads", func() bool { return m.handle.Held() && m.node.Division().Name != "" })
 }
 
 // stop ends the server: the leadership ends, and another one begins with start.
@@ -125,7 +125,7 @@ func (m *moving) stop() {
 		return
 	}
 	m.up = false
-	if err := errors.Join(m.seat.Close(), m.store.Close()); err != nil {
+	if err := errors.Join(m.handle.Close(), m.store.Close()); err != nil {
 		m.t.Error(err)
 	}
 }
@@ -208,7 +208,7 @@ func (m *moving) claim() topology.Claim { return m.node.roster().Claim }
 // begin begins to move slots to another group.
 func (m *moving) begin(to *moving, of *slots.Set) uint64 {
 	m.t.Helper()
-	attempt, _, err := m.seat.BeginMove(m.t.Context(), to.id(), of)
+	attempt, _, err := m.handle.BeginMove(m.t.Context(), to.id(), of)
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -18,23 +18,23 @@ func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 	of := slotstest.Set(t, "5-9 100")
 	attempt := a.begin(b, of)
 	for _, keys := range []string{"first", "second"} {
-		if err := a.seat.SendKeys(t.Context(), attempt, []byte(keys)); err != nil {
+		if err := a.handle.SendKeys(t.Context(), attempt, []byte(keys)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if frames, removals := b.sees(); frames != "first second" || removals != 1 {
 		t.Errorf("%q have come, after keys were removed %d times", frames, removals)
 	}
-	if _, expected, _ := b.seat.Passing(); !expected.Equal(of) {
+	if _, expected, _ := b.handle.Passing(); !expected.Equal(of) {
 		t.Errorf("expected are the keys of %s", expected)
 	}
 	if b.claim().Slots.Len() > 0 || b.node.Division().Slots.Len() > 0 {
 		t.Error("the slots are claimed before they are given")
 	}
-	if decided, err := a.seat.GiveSlots(t.Context(), attempt); err != nil || !decided {
+	if decided, err := a.handle.GiveSlots(t.Context(), attempt); err != nil || !decided {
 		t.Fatal(decided, err)
 	}
-	a.seat.EndMove(attempt)
+	a.handle.EndMove(attempt)
 	if got := b.node.Division().Slots; !got.Equal(of) {
 		t.Errorf("when GiveSlots returns the other group has %s", got)
 	}
@@ -43,10 +43,10 @@ func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 		t.Errorf("where the slots were keys were removed %d times", removals)
 	}
 	attempt = b.begin(a, of)
-	if _, err := b.seat.GiveSlots(t.Context(), attempt); err != nil {
+	if _, err := b.handle.GiveSlots(t.Context(), attempt); err != nil {
 		t.Fatal(err)
 	}
-	b.seat.EndMove(attempt)
+	b.handle.EndMove(attempt)
 	moved(b, a, of)
 }
 
@@ -80,14 +80,14 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	a.hears(rest)
 	b.hears(of)
 	moved(a, b, of)
-	if err := a.seat.DropSlots(t.Context(), slotstest.Set(t, "200-300")); err != nil {
+	if err := a.handle.DropSlots(t.Context(), slotstest.Set(t, "200-300")); err != nil {
 		t.Fatal(err)
 	}
 	a.hears(rest.Without(slotstest.Set(t, "200-300")))
-	if err := b.seat.Reset(t.Context()); err != nil {
+	if err := b.handle.Reset(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.node = b.seat.Node()
+	b.node = b.handle.Node()
 	b.hears(new(slots.Set))
 }
 
@@ -96,18 +96,18 @@ func TestMoveThatIsGivenUpLeavesNothing(t *testing.T) {
 	a, b := twoMoving(t)
 	of := slotstest.Set(t, "7")
 	attempt := a.begin(b, of)
-	if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+	if err := a.handle.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 		t.Fatal(err)
 	}
-	a.seat.EndMove(attempt)
+	a.handle.EndMove(attempt)
 	stayed(a, b, of)
-	if err := a.seat.SendKeys(t.Context(), attempt, []byte("late")); !says(err, "the move has ended") {
+	if err := a.handle.SendKeys(t.Context(), attempt, []byte("late")); !says(err, "the move has ended") {
 		t.Errorf("keys of an attempt that has ended: %v", err)
 	}
 	if got := b.asked(frame(a.node.Name(), attempt, "late")); got.Error == "" {
 		t.Error("keys are taken of an attempt that has ended")
 	}
-	if decided, err := a.seat.GiveSlots(t.Context(), attempt); err == nil || !decided {
+	if decided, err := a.handle.GiveSlots(t.Context(), attempt); err == nil || !decided {
 		t.Errorf("slots of an attempt that has ended: %v, %v", decided, err)
 	}
 	stayed(a, b, of)
@@ -119,10 +119,10 @@ func TestKeysAreRefusedWhenTheirAttemptHasEndedMeanwhile(t *testing.T) {
 	of := slotstest.Set(t, "7")
 	attempt := a.begin(b, of)
 	b.amid = func() {
-		a.seat.EndMove(attempt)
+		a.handle.EndMove(attempt)
 		b.until("the attempt has ended", func() bool { return !b.claim().Moving() })
 	}
-	if err := a.seat.SendKeys(t.Context(), attempt, []byte("late")); err == nil {
+	if err := a.handle.SendKeys(t.Context(), attempt, []byte("late")); err == nil {
 		t.Error("they are taken")
 	}
 	stayed(a, b, of)
@@ -144,7 +144,7 @@ func TestLeaderThatEndsAmidAMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b := twoMoving(t)
 			attempt := a.begin(b, of)
-			if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+			if err := a.handle.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 				t.Fatal(err)
 			}
 			step(a, b, attempt)
@@ -160,7 +160,7 @@ func TestLeaderThatEndsAmidAMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b := twoMoving(t)
 			attempt := a.begin(b, of)
-			if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+			if err := a.handle.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 				t.Fatal(err)
 			}
 			a.giveAlone(attempt)
@@ -180,18 +180,18 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	of := slotstest.Set(t, "7")
 	a.sticks(true)
 	attempt := a.begin(b, of)
-	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "8")); !says(err, "about to move other slots") {
+	if _, _, err := a.handle.BeginMove(t.Context(), b.id(), slotstest.Set(t, "8")); !says(err, "about to move other slots") {
 		t.Errorf("a second attempt: %v", err)
 	}
-	if err := b.seat.TakeSlots(t.Context(), of); !errors.Is(err, migrate.ErrSlotsTaken) {
+	if err := b.handle.TakeSlots(t.Context(), of); !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("slots of another group are claimed: %v", err)
 	}
 	a.giveAlone(attempt)
-	if err := a.seat.TakeSlots(t.Context(), of); !says(err, "on their way") && !errors.Is(err, migrate.ErrSlotsTaken) {
+	if err := a.handle.TakeSlots(t.Context(), of); !says(err, "on their way") && !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("slots that were given away are claimed: %v", err)
 	}
 	a.until("the other group has them", func() bool { return b.claim().Slots.Equal(of) })
-	if _, _, left := a.seat.Passing(); !left.Equal(of) {
+	if _, _, left := a.handle.Passing(); !left.Equal(of) {
 		t.Errorf("keys of %s are left", left)
 	}
 	if got := a.askedBy(b.node.Name(), "expect", 5, of.String()); !got.Again {
@@ -202,10 +202,10 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	}
 	a.sticks(false)
 	moved(a, b, of)
-	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), of); !says(err, "does not have all of the slots") {
+	if _, _, err := a.handle.BeginMove(t.Context(), b.id(), of); !says(err, "does not have all of the slots") {
 		t.Errorf("slots of another group: %v", err)
 	}
-	if _, _, err := a.seat.BeginMove(t.Context(), "nobody", slotstest.Set(t, "9")); err == nil {
+	if _, _, err := a.handle.BeginMove(t.Context(), "nobody", slotstest.Set(t, "9")); err == nil {
 		t.Error("slots go to nobody")
 	}
 }
@@ -261,7 +261,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 	if err := b.store.Commits().WaitDurable(position); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
+	if _, _, err := a.handle.BeginMove(t.Context(), b.id(), slotstest.Set(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
 		t.Errorf("it gets slots: %v", err)
 	}
 }
@@ -269,7 +269,7 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 // Any server can tell the leader of a group to move slots of that.
 func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 	a, b := twoMoving(t)
-	if err := b.seat.OrderMove(t.Context(), a.id(), b.id(), slotstest.Set(t, "4-6 9")); err != nil {
+	if err := b.handle.OrderMove(t.Context(), a.id(), b.id(), slotstest.Set(t, "4-6 9")); err != nil {
 		t.Fatal(err)
 	}
 	a.mu.Lock()
@@ -279,7 +279,7 @@ func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 		t.Errorf("ordered is %q, want %q", orders, want)
 	}
 	for _, ids := range [][2]string{{"nobody", b.id()}, {a.id(), "nobody"}} {
-		if err := b.seat.OrderMove(t.Context(), ids[0], ids[1], slotstest.Set(t, "1")); err == nil {
+		if err := b.handle.OrderMove(t.Context(), ids[0], ids[1], slotstest.Set(t, "1")); err == nil {
 			t.Errorf("a move from %s to %s is ordered", ids[0], ids[1])
 		}
 	}

@@ -39,8 +39,8 @@ const moveTimeout = 10 * time.Second
 // Replicate makes this server a member of the group that the server at an address of clients leads. The server must be
 // a group by itself without slots and keys, or a replica, which leaves its group and loses its data. Replicate returns
 // when clients can read the server, or after a while if it gets much data.
-func (s *Seat) Replicate(ctx context.Context, master string) error {
-	return s.change(ctx, func(ctx context.Context, n *Node) error {
+func (h *Handle) Replicate(ctx context.Context, master string) error {
+	return h.change(ctx, func(ctx context.Context, n *Node) error {
 		if err := n.mayMove(); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 		if err := n.resign(ctx); err != nil {
 			return err
 		}
-		err = s.move(n, next, func() error {
+		err = h.move(n, next, func() error {
 			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
 				return errHasSlots
 			}
@@ -64,7 +64,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 			return nil
 		})
 		if err == nil {
-			s.Node().settle(ctx)
+			h.Node().settle(ctx)
 		}
 		return err
 	})
@@ -74,11 +74,11 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 // leaves that first, and loses its data, which the others have; one that is alone must not have keys.
 // A call amid another one returns what that one returns: CLUSTER FORGET at other servers and CLUSTER RESET at this one,
 // which tools send one after another, ask for the same.
-func (s *Seat) Reset(ctx context.Context) error {
-	s.resets.Lock()
-	r := s.reset
+func (h *Handle) Reset(ctx context.Context) error {
+	h.resets.Lock()
+	r := h.reset
 	if r != nil {
-		s.resets.Unlock()
+		h.resets.Unlock()
 		select {
 		case <-r.done:
 			return r.err
@@ -87,12 +87,12 @@ func (s *Seat) Reset(ctx context.Context) error {
 		}
 	}
 	r = &resetting{done: make(chan struct{})}
-	s.reset = r
-	s.resets.Unlock()
-	r.err = s.resetAlone(ctx)
-	s.resets.Lock()
-	s.reset = nil
-	s.resets.Unlock()
+	h.reset = r
+	h.resets.Unlock()
+	r.err = h.resetAlone(ctx)
+	h.resets.Lock()
+	h.reset = nil
+	h.resets.Unlock()
 	close(r.done)
 	return r.err
 }
@@ -103,8 +103,8 @@ type resetting struct {
 	err  error // when done is closed
 }
 
-func (s *Seat) resetAlone(ctx context.Context) error {
-	return s.change(ctx, func(ctx context.Context, n *Node) error {
+func (h *Handle) resetAlone(ctx context.Context) error {
+	return h.change(ctx, func(ctx context.Context, n *Node) error {
 		if err := n.resign(ctx); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (s *Seat) resetAlone(ctx context.Context) error {
 		next := &topology.Identity{Name: drawName(), Member: singleID, Starts: n.self.Starts, Address: n.self.Address}
 		next.Group = topology.GroupID(n.config.Secret, next.Name)
 		var farewell []byte
-		err := s.move(n, next, func() error {
+		err := h.move(n, next, func() error {
 			farewell = n.cluster.Farewell()
 			return nil
 		})
@@ -127,21 +127,21 @@ func (s *Seat) resetAlone(ctx context.Context) error {
 }
 
 // change does something with the node, and no other change meanwhile.
-func (s *Seat) change(ctx context.Context, do func(ctx context.Context, n *Node) error) error {
+func (h *Handle) change(ctx context.Context, do func(ctx context.Context, n *Node) error) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	if !s.moving.TryLock() {
+	defer context.AfterFunc(h.ctx, cancel)()
+	if !h.moving.TryLock() {
 		return errMoves
 	}
-	defer s.moving.Unlock()
-	if err := s.changes.Take(ctx); err != nil {
+	defer h.moving.Unlock()
+	if err := h.changes.Take(ctx); err != nil {
 		return saidToClients{err}
 	}
-	defer s.changes.Leave()
-	n := s.Node()
+	defer h.changes.Leave()
+	n := h.Node()
 	switch {
-	case s.ctx.Err() != nil, n.runner.Load() == nil:
+	case h.ctx.Err() != nil, n.runner.Load() == nil:
 		return saidToClients{raftnode.ErrStopped}
 	case !n.config.Single || n.cluster == nil:
 		return errNotSingle
@@ -259,13 +259,13 @@ func (n *Node) resign(ctx context.Context) error {
 // move makes this server, whose group has let it go or is to be dissolved, the member that next says, on a
 // store without keys. ready is called when the node has ended its part. With its error, and with keys in a
 // group of one, the server stays what it is.
-func (s *Seat) move(n *Node, next *topology.Identity, ready func() error) error {
+func (h *Handle) move(n *Node, next *topology.Identity, ready func() error) error {
 	if err := n.retire(); err != nil {
-		return s.lost(err)
+		return h.lost(err)
 	}
 	why, config := ready(), n.config
 	if why == nil {
-		why = s.renew(next, n.gone.Load())
+		why = h.renew(next, n.gone.Load())
 	}
 	switch {
 	case why == nil:
@@ -279,36 +279,36 @@ func (s *Seat) move(n *Node, next *topology.Identity, ready func() error) error 
 		config.Logf(logs.Notice, "this server was %s, and is %s in another group from now on",
 			topology.MemberPublicID(config.Secret, n.self.Name, n.self.Member), topology.MemberPublicID(config.Secret, next.Name, next.Member))
 	case !errors.Is(why, errHasKeys) && !errors.Is(why, errHasSlots):
-		return s.lost(why)
+		return h.lost(why)
 	}
-	again, err := listen(config, s.proposals, s.failed)
+	again, err := listen(config, h.proposals, h.failed)
 	if err == nil {
-		err = s.start(again)
+		err = h.start(again)
 	}
 	if err != nil {
-		return s.lost(err)
+		return h.lost(err)
 	}
-	s.node.Store(again)
+	h.node.Store(again)
 	return why
 }
 
 // renew makes the store that of another member. With drop it may have keys.
-func (s *Seat) renew(next *topology.Identity, drop bool) error {
-	err := s.store.Renew(next.Encode(), drop)
+func (h *Handle) renew(next *topology.Identity, drop bool) error {
+	err := h.store.Renew(next.Encode(), drop)
 	if errors.Is(err, member.ErrNotEmpty) {
 		return errHasKeys
 	}
 	if err == nil {
-		s.handlers.Leave()
+		h.handlers.Leave()
 	}
 	return err
 }
 
 // lost tells that the server has left its group and cannot go on.
-func (s *Seat) lost(err error) error {
+func (h *Handle) lost(err error) error {
 	err = fmt.Errorf("cluster: the server has ended its part in its group, and cannot go on: %w", err)
 	select {
-	case s.failed <- err:
+	case h.failed <- err:
 	default: // one reason is enough
 	}
 	return err

@@ -96,7 +96,7 @@ type Node struct {
 	config    NodeConfig
 	proposals *raftnode.Proposals
 	server    handlers.Handlers // set by Start
-	withdraw  func()            // nil, or that of the seat, which ends with ctx
+	withdraw  func()            // nil, or that of the handle, which ends with ctx
 	process   uint64            // drawn by lot
 	newest    uint64            // level that this server knows; see persistence.NewestLevel
 	mesh      *mesh.Mesh
@@ -277,15 +277,15 @@ func (n *Node) receiveState(m *raftnode.Message, state io.Reader) error {
 }
 
 // Held reports whether this member leads, and no other one can.
-func (s *Seat) Held() bool {
-	n := s.Node()
+func (h *Handle) Held() bool {
+	n := h.Node()
 	r := n.runner.Load()
 	return r != nil && r.Held()
 }
 
 // WaitHeld waits until Held. It returns an error when this member does not lead.
-func (s *Seat) WaitHeld() error {
-	n := s.Node()
+func (h *Handle) WaitHeld() error {
+	n := h.Node()
 	if r := n.runner.Load(); r != nil {
 		return r.WaitHeld()
 	}
@@ -295,8 +295,8 @@ func (s *Seat) WaitHeld() error {
 // Fresh reports whether the leader was heard within two election timeouts, or for a
 // patient client within the limit of the configuration. A learner that may have nothing yet is not
 // read.
-func (s *Seat) Fresh(patient bool) bool {
-	n := s.Node()
+func (h *Handle) Fresh(patient bool) bool {
+	n := h.Node()
 	limit := 2 * n.config.Election
 	if patient {
 		limit = max(limit, n.config.MaxStale)
@@ -323,8 +323,8 @@ func (n *Node) Heard() time.Duration {
 
 // Publish gives a message of a channel to the other members, to each once at most, and with wide
 // to those of the other groups.
-func (s *Seat) Publish(kind byte, channel, message []byte, wide bool) {
-	n := s.Node()
+func (h *Handle) Publish(kind byte, channel, message []byte, wide bool) {
+	n := h.Node()
 	if n.runner.Load() == nil {
 		return
 	}
@@ -336,8 +336,8 @@ func (s *Seat) Publish(kind byte, channel, message []byte, wide bool) {
 
 // Published counts the messages given to other members, those that were lost, and those
 // that came.
-func (s *Seat) Published() (sent, dropped, received uint64) {
-	n := s.Node()
+func (h *Handle) Published() (sent, dropped, received uint64) {
+	n := h.Node()
 	if n.runner.Load() == nil {
 		return 0, 0, 0
 	}
@@ -350,8 +350,8 @@ func (s *Seat) Published() (sent, dropped, received uint64) {
 }
 
 // HandOver transfers the leadership, if this member has it.
-func (s *Seat) HandOver() {
-	n := s.Node()
+func (h *Handle) HandOver() {
+	n := h.Node()
 	if r := n.runner.Load(); r != nil {
 		r.HandOver()
 	}
@@ -359,8 +359,8 @@ func (s *Seat) HandOver() {
 
 // TakeOver asks the leader to hand over to this member, and waits for nothing. A leader that
 // this member lacks too much of does not.
-func (s *Seat) TakeOver() {
-	n := s.Node()
+func (h *Handle) TakeOver() {
+	n := h.Node()
 	if r := n.runner.Load(); r != nil {
 		r.TakeOver()
 	}
@@ -402,8 +402,8 @@ func (n *Node) Division() *topology.Division {
 func (n *Node) Name() string { return n.self.Name }
 
 // Shard returns the slots of the group, nil for all, and whether all slots can be used.
-func (s *Seat) Shard() (own *slots.Set, covered bool) {
-	n := s.Node()
+func (h *Handle) Shard() (own *slots.Set, covered bool) {
+	n := h.Node()
 	switch d := n.Division(); {
 	case n.config.Cluster == nil:
 		return nil, true

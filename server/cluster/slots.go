@@ -86,14 +86,14 @@ func (n *Node) follows() (why, leader string) {
 }
 
 // ofSlots does what a client asks for that is about slots.
-func (s *Seat) ofSlots(do func(of *migrate.Slots) error) error {
-	n := s.Node()
+func (h *Handle) ofSlots(do func(of *migrate.Slots) error) error {
+	n := h.Node()
 	return n.inCluster(func(*raftnode.Runner) error { return do(n.slots) })
 }
 
 // Meet exchanges tables with the server at an address.
-func (s *Seat) Meet(ctx context.Context, address string) error {
-	n := s.Node()
+func (h *Handle) Meet(ctx context.Context, address string) error {
+	n := h.Node()
 	return n.inCluster(func(*raftnode.Runner) error {
 		if address == n.self.Address {
 			return nil
@@ -103,18 +103,18 @@ func (s *Seat) Meet(ctx context.Context, address string) error {
 }
 
 // TakeSlots gives slots that no group has to that of this server, which leads it.
-func (s *Seat) TakeSlots(ctx context.Context, add *slots.Set) error {
-	return s.ofSlots(func(of *migrate.Slots) error { return of.Claim(ctx, add) })
+func (h *Handle) TakeSlots(ctx context.Context, add *slots.Set) error {
+	return h.ofSlots(func(of *migrate.Slots) error { return of.Claim(ctx, add) })
 }
 
 // DropSlots takes slots from the group of this server, which leads it.
-func (s *Seat) DropSlots(ctx context.Context, drop *slots.Set) error {
-	return s.ofSlots(func(of *migrate.Slots) error { return of.Drop(ctx, drop) })
+func (h *Handle) DropSlots(ctx context.Context, drop *slots.Set) error {
+	return h.ofSlots(func(of *migrate.Slots) error { return of.Drop(ctx, drop) })
 }
 
 // BuryGroup buries the group of the member with a public ID; see [migrate.Slots.Bury]. known is false if no group has such a member.
-func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
-	n := s.Node()
+func (h *Handle) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
+	n := h.Node()
 	err = n.inCluster(func(*raftnode.Runner) error {
 		g, _ := n.cluster.MemberOf(id)
 		if known = g != nil && len(g.Members) > 0; !known {
@@ -127,13 +127,13 @@ func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, know
 }
 
 // OrderMove tells a group to move slots; see [migrate.Slots.Order].
-func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
-	return s.ofSlots(func(o *migrate.Slots) error { return o.Order(ctx, from, to, of) })
+func (h *Handle) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
+	return h.ofSlots(func(o *migrate.Slots) error { return o.Order(ctx, from, to, of) })
 }
 
 // BeginMove tells another group to expect slots; see [migrate.Slots.Begin].
-func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
-	err = s.ofSlots(func(o *migrate.Slots) (e error) {
+func (h *Handle) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
+	err = h.ofSlots(func(o *migrate.Slots) (e error) {
 		attempt, databases, e = o.Begin(ctx, to, of)
 		return e
 	})
@@ -141,14 +141,14 @@ func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt
 }
 
 // SendKeys sends keys to the other group; see [migrate.Slots.Send].
-func (s *Seat) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
-	return s.ofSlots(func(of *migrate.Slots) error { return of.Send(ctx, attempt, keys) })
+func (h *Handle) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
+	return h.ofSlots(func(of *migrate.Slots) error { return of.Send(ctx, attempt, keys) })
 }
 
 // GiveSlots gives the slots of an attempt away; see [migrate.Slots.Give].
-func (s *Seat) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error) {
+func (h *Handle) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error) {
 	decided = true
-	err = s.ofSlots(func(of *migrate.Slots) (e error) {
+	err = h.ofSlots(func(of *migrate.Slots) (e error) {
 		decided, e = of.Give(ctx, attempt)
 		return e
 	})
@@ -156,15 +156,15 @@ func (s *Seat) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err
 }
 
 // EndMove ends an attempt, which changes nothing unless the slots were given away.
-func (s *Seat) EndMove(attempt uint64) {
-	if of := s.Node().slots; of != nil {
+func (h *Handle) EndMove(attempt uint64) {
+	if of := h.Node().slots; of != nil {
 		of.End(attempt)
 	}
 }
 
 // Passing returns the slots that are being moved; see [migrate.Slots.Passing].
-func (s *Seat) Passing() (arriving, expected, left *slots.Set) {
-	n := s.Node()
+func (h *Handle) Passing() (arriving, expected, left *slots.Set) {
+	n := h.Node()
 	if n.slots == nil || n.runner.Load() == nil {
 		return nil, nil, nil
 	}
@@ -172,8 +172,8 @@ func (s *Seat) Passing() (arriving, expected, left *slots.Set) {
 }
 
 // AskServer sends a request to another server, at its address of clients, and returns the reply, within some 15 seconds.
-func (s *Seat) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
-	n := s.Node()
+func (h *Handle) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
+	n := h.Node()
 	err = n.inCluster(func(*raftnode.Runner) error {
 		reply, err = n.cluster.AskServer(ctx, address, request)
 		return err
@@ -182,8 +182,8 @@ func (s *Seat) AskServer(ctx context.Context, address string, request []byte) (r
 }
 
 // HoldStill keeps moves of slots from beginning for a while; see [migrate.Slots.HoldStill].
-func (s *Seat) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
-	err = s.ofSlots(func(of *migrate.Slots) (e error) {
+func (h *Handle) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
+	err = h.ofSlots(func(of *migrate.Slots) (e error) {
 		index, own, e = of.HoldStill(d)
 		return e
 	})

@@ -22,7 +22,7 @@ const (
 )
 
 // withdraw ends with the node.
-func (s *Seat) withdraw(n *Node) {
+func (h *Handle) withdraw(n *Node) {
 	tick := time.NewTicker(withdrawPeriod)
 	defer tick.Stop()
 	for without := 0; ; {
@@ -37,10 +37,10 @@ func (s *Seat) withdraw(n *Node) {
 			continue
 		}
 		if n.gone.Load() {
-			go s.goOver(n, group) // not one of the tasks of n, which end amid that; Close waits for it
+			go h.goOver(n, group) // not one of the tasks of n, which end amid that; Close waits for it
 			continue
 		}
-		left, err := s.withdrawFrom(n, group)
+		left, err := h.withdrawFrom(n, group)
 		switch {
 		case err != nil:
 			n.report("this server is still expected by another group", err)
@@ -60,9 +60,9 @@ func (s *Seat) withdraw(n *Node) {
 }
 
 // goOver makes this server, which has left its group, the member of another one that it was to be.
-func (s *Seat) goOver(n *Node, group string) {
+func (h *Handle) goOver(n *Node, group string) {
 	if address := n.cluster.LeaderOf(group); address != "" {
-		if err := s.Replicate(s.ctx, address); !errors.Is(err, errMoves) {
+		if err := h.Replicate(h.ctx, address); !errors.Is(err, errMoves) {
 			n.report("this server is not taken in by the group that it was joining", err)
 		}
 	}
@@ -77,13 +77,13 @@ func (n *Node) bound() string {
 
 // withdrawFrom asks another group to let the learner go that has the address of this server, if there is one. It does
 // nothing while this server is joining that group.
-func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
+func (h *Handle) withdrawFrom(n *Node, group string) (left bool, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, topology.ExchangeTimeout)
 	defer cancel()
-	if err := s.changes.Take(ctx); err != nil {
+	if err := h.changes.Take(ctx); err != nil {
 		return false, err
 	}
-	defer s.changes.Leave()
+	defer h.changes.Leave()
 	if n.ctx.Err() != nil || n.bound() != group { // it has gone over meanwhile, or to another one
 		return false, raftnode.ErrStopped
 	}
