@@ -237,7 +237,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 			return rebornVoters(t, seed, rules{Rules: Rules{BlankVotes: true}})
 		},
 		"R8": func(t testing.TB, seed uint64) *world {
-			return thin(t, seed, rules{Rules: Rules{HastyLearners: true}})
+			return singleVoter(t, seed, rules{Rules: Rules{HastyLearners: true}})
 		},
 		"members are kept": func(t testing.TB, seed uint64) *world {
 			return turnover(t, seed, rules{forgottenMembers: true}, *length)

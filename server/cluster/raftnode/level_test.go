@@ -257,7 +257,7 @@ func TestStatesOfANewerLevelAreNotForOlderVersions(t *testing.T) {
 	lags.restartAs(persistence.LevelUntold)
 	w.isolate(lags, false)
 	w.run(10 * timeout)
-	if w.effects["state taken in"] != 0 || lags.version != persistence.LevelUntold || len(w.elected().driver.carried) != 0 {
+	if w.effects["state taken in"] != 0 || lags.version != persistence.LevelUntold || len(w.elected().driver.transfers) != 0 {
 		t.Errorf("the effects are %v", w.effects)
 	}
 	n = w.elected()

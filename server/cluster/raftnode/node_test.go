@@ -100,7 +100,7 @@ func (n *node) start() {
 		if w.without.forgottenMembers && n.replica.Members().Index > uint64(w.founders) {
 			n.replica.members = w.foundingMembers()
 		}
-		n.driver, err = New(Config{ID: n.id, Tick: tick, Election: election, Log: n.replica, Machine: versioned{n.replica, n}, Mesh: n, Courier: n,
+		n.driver, err = New(Config{ID: n.id, Tick: tick, Election: election, Log: n.replica, Machine: versioned{n.replica, n}, Mesh: n, Sender: n,
 			NewestLevel: n.levelOf, Logger: quiet(), Proposals: proposals, Without: w.without.Rules}, n.clock())
 	}
 	if errors.Is(err, ErrLevel) && n.version != 0 {

@@ -95,19 +95,19 @@ type Runner struct {
 	stopped error       // what ended the driver: run ends with it
 	late    *time.Timer // fires when something is to be sent that waits
 	pending bool        // it has not fired
-	forcing bool        // a carrier forces, and sends to forced then
+	forcing bool        // a task forces, and sends to forced then
 	// lastForced is when the last of these began, by Now.
 	lastForced time.Duration
 
-	carriers sync.WaitGroup // those that send states, the one that forces, and those in give
-	forced   chan struct{}  // has room for one, so that nobody waits
+	tasks  sync.WaitGroup // those that send states, the one that forces, and those in give
+	forced chan struct{}  // has room for one, so that nobody waits
 
 	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
 	heard atomic.Int64 // when the leader was heard, or this member was it, by Now
 	view  atomic.Pointer[View]
 	ends  atomic.Uint64 // counts the ends of leaderships
 
-	states transfers
+	states stateBytes
 
 	reads   atomic.Bool // it votes, or has what there was when it joined
 	watched atomic.Bool // View was called: the next one is made as soon as possible
@@ -138,12 +138,12 @@ func Run(store *member.Member, lazy bool, c RunnerConfig) (*Runner, error) {
 	r.moved.L = &r.mu
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	now := c.Now()
-	var courier Courier
+	var sender SnapshotSender
 	if c.SendState != nil {
-		courier = r
+		sender = r
 	}
 	r.driver, err = New(Config{ID: c.ID, Tick: c.Election / ticks, Election: ticks, Log: replica, Machine: machine{replica, r}, Mesh: c.Mesh,
-		Courier: courier, Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals, NewestLevel: c.NewestLevel, Changed: r.rosterChanged, Give: r.giveLater}, now)
+		Sender: sender, Keepalive: r.keepalive, Logger: logger{c.Logf}, Proposals: c.Proposals, NewestLevel: c.NewestLevel, Changed: r.rosterChanged, Give: r.giveLater}, now)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -452,7 +452,7 @@ func (r *Runner) give(do func()) {
 }
 
 // giveLater is give for a turn, which goes on.
-func (r *Runner) giveLater(do func()) { r.carriers.Go(func() { r.give(do) }) }
+func (r *Runner) giveLater(do func()) { r.tasks.Go(func() { r.give(do) }) }
 
 // TakeOver asks the leader to hand over to this member.
 func (r *Runner) TakeOver() { r.ask(r.driver.TakeOver) }
@@ -461,7 +461,7 @@ func (r *Runner) TakeOver() { r.ask(r.driver.TakeOver) }
 func (r *Runner) Close() error {
 	r.stop()
 	<-r.ended
-	r.carriers.Wait()
+	r.tasks.Wait()
 	r.mu.Lock()
 	err := r.err
 	r.mu.Unlock()
@@ -477,7 +477,7 @@ func (r *Runner) Close() error {
 func (r *Runner) Retire() error {
 	r.stop()
 	<-r.ended
-	r.carriers.Wait()
+	r.tasks.Wait()
 	if err := r.Err(); err != ErrStopped {
 		return err
 	}

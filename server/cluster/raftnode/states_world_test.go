@@ -26,10 +26,10 @@ type parcel struct {
 	in       *member.Import
 }
 
-// Carry implements Courier: pieces arrive one after the other, and the first that is lost ends it.
-func (n *node) Carry(m *raftpb.Message, state io.ReadCloser) {
+// SendSnapshot implements [SnapshotSender]: pieces arrive one after the other, and the first that is lost ends it.
+func (n *node) SendSnapshot(m *raftpb.Message, state io.ReadCloser) {
 	w := n.w
-	w.note("%d carries %d to %d", n.id, m.GetSnapshot().GetMetadata().GetIndex(), m.GetTo())
+	w.note("%d sends %d to %d", n.id, m.GetSnapshot().GetMetadata().GetIndex(), m.GetTo())
 	p := &parcel{from: n, message: m, state: state, lives: [2]int{n.life, -1}}
 	if m.GetTo() < uint64(len(w.nodes)) {
 		p.to = w.nodes[m.GetTo()]
@@ -113,7 +113,7 @@ func (p *parcel) end(err error) {
 	}
 	w.after(w.delay(), func() {
 		p.from.when(p.lives[0], func() {
-			p.from.driver.Carried(p.from.clock(), p.message.GetTo(), err)
+			p.from.driver.SnapshotSent(p.from.clock(), p.message.GetTo(), err)
 			p.from.work()
 		})
 	})

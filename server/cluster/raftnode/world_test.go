@@ -179,7 +179,7 @@ func (w *world) describe() (s string) {
 			n.store.Member().Applied(), n.store.Member().Log().State(), n.driver.node.BasicStatus(), n.replica.Members().Conf)
 		if n.up && n.driver.Leading() != 0 {
 			first, _ := n.store.Member().Log().Bounds()
-			s += fmt.Sprintf("  its log begins with %d; %v; carried %v, refused %v\n", first, n.driver.node.Status().Progress, n.driver.carried, n.driver.refused)
+			s += fmt.Sprintf("  its log begins with %d; %v; transfers %v, refused %v\n", first, n.driver.node.Status().Progress, n.driver.transfers, n.driver.refused)
 		}
 	}
 	return s

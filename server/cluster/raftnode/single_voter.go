@@ -11,8 +11,8 @@ import (
 // A group of one voter and its learners is a master and its replicas. Whatever the voter loses is lost, so learners must not
 // have it as committed (R8); what they have to wait for they get as soon as the voter's device has it.
 
-// thin reports that a single voter decides, or did before a change that is under way.
-func (m *Members) thin() bool {
+// singleVoter reports whether one voter decides, or did before a change that is under way.
+func (m *Members) singleVoter() bool {
 	return len(m.Conf.GetVoters()) == 1 || len(m.Conf.GetVotersOutgoing()) == 1
 }
 
@@ -21,11 +21,11 @@ func (m *Members) young() bool { return len(m.Conf.GetVoters()) == 0 }
 
 // passing reports that a change is between its two steps, before or after which a single voter decides: whatever the group
 // agrees on meanwhile needs that one (R9).
-func (m *Members) passing() bool { return m.Joint() && m.thin() }
+func (m *Members) passing() bool { return m.Joint() && m.singleVoter() }
 
 // eager reports whether what is appended is forced to the device under every policy (R8, R9).
 func (r *Replica) eager() bool {
-	return r.lazy && r.members != nil && (r.members.passing() || (r.members.young() || r.members.thin()) && !r.Leads())
+	return r.lazy && r.members != nil && (r.members.passing() || (r.members.young() || r.members.singleVoter()) && !r.Leads())
 }
 
 // lossless reports whether an end at any time leaves the log whole, as long as these are the members.
@@ -35,7 +35,7 @@ func (r *Replica) lossless(m *Members) bool { return !r.lost && (!r.lazy || m.pa
 // voter, and has forced everything to its device (R8).
 func (d *Driver) whole() bool {
 	m := d.Log.Members()
-	return m.young() || m.thin() && !m.Voter(d.ID)
+	return m.young() || m.singleVoter() && !m.Voter(d.ID)
 }
 
 // alone reports whether the member is the only voter of its group: what it has lost nobody has as
@@ -87,7 +87,7 @@ func (r *Runner) force() {
 	now := r.config.Now()
 	pause := time.NewTimer(max(0, r.lastForced+forcePause-now))
 	r.forcing, r.lastForced = true, max(now, r.lastForced+forcePause)
-	r.carriers.Go(func() {
+	r.tasks.Go(func() {
 		defer pause.Stop()
 		select {
 		case <-pause.C:

@@ -8,9 +8,9 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
-// thin runs a group of one voter and two learners, under a policy that forces nothing to the device at once, while
+// singleVoter runs a group of one voter and two learners, under a policy that forces nothing to the device at once, while
 // its members lose what their devices do not have, and the voter changes places with a learner.
-func thin(t testing.TB, seed uint64, without rules) *world {
+func singleVoter(t testing.TB, seed uint64, without rules) *world {
 	w := newWorldWith(t, seed, persistence.SyncEverySecond, without, 1, seed%2 == 1)
 	w.elected()
 	w.joined()
@@ -53,7 +53,7 @@ func thin(t testing.TB, seed uint64, without rules) *world {
 func TestTheOnlyVoterGoesOnWithWhatItsDeviceHas(t *testing.T) {
 	effects := map[string]int{}
 	for seed := range uint64(12) {
-		w := thin(t, seed, rules{})
+		w := singleVoter(t, seed, rules{})
 		for what, n := range w.effects {
 			effects[what] += n
 		}
