@@ -28,8 +28,8 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if !m.node.cluster.Lies(name) {
-		m.t.Error("the group does not lie when BuryGroup returns")
+	if !m.node.cluster.Removed(name) {
+		m.t.Error("the group is not removed when BuryGroup returns")
 	}
 	return freed
 }
@@ -163,7 +163,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 
 // A removed group that comes back has no slots, whatever it claims, takes none, and is revived by slots that are given to it by
 // hand and that no group has.
-func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
+func TestRemovedGroupThatComesBackHasNothing(t *testing.T) {
 	a, b := twoMoving(t)
 	if err := a.handle.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
 		t.Fatal(err)
@@ -179,17 +179,17 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	before := b.claim()
 	b.with = []string{"127.0.0.1:1"} // it is told of nobody new
 	b.start()
-	b.until("it has heard of its burial", func() bool { return b.node.cluster.Lies(b.node.Name()) })
+	b.until("it has heard of its tombstone", func() bool { return b.node.cluster.Removed(b.node.Name()) })
 	if d := b.node.Division(); d.Slots.Len() > 0 || len(d.Others) != 1 || d.Others[0].Slots.Len() != slots.Count-50 {
 		t.Errorf("it has %s; the others are %+v", d.Slots, d.Others)
 	}
-	if _, _, err := b.handle.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfLies) {
+	if _, _, err := b.handle.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfRemoved) {
 		t.Errorf("it buries another one: %v", err)
 	}
 	if got := a.askedBy(b.node.Name(), "expect", 7, "60"); got.Error == "" || len(a.claim().Taking) > 0 {
 		t.Errorf("its keys are expected: %+v", got)
 	}
-	if got := b.askedBy(a.node.Name(), "expect", 7, "200"); !strings.Contains(got.Error, topology.ErrLies.Error()) {
+	if got := b.askedBy(a.node.Name(), "expect", 7, "200"); !strings.Contains(got.Error, topology.ErrRemoved.Error()) {
 		t.Errorf("it expects keys: %+v", got)
 	}
 	if err := b.handle.TakeSlots(t.Context(), slotstest.Set(t, "49-50")); !errors.Is(err, migrate.ErrSlotsTaken) {
@@ -212,8 +212,8 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	}
 }
 
-// A burial is in the logs of all groups: when that which made it is gone, too, the others know of it.
-func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
+// A tombstone is in the logs of all groups: when that which made it is gone, too, the others know of it.
+func TestTombstoneIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	a, b := twoMoving(t)
 	c := newMoving(t, nil, a.with...)
 	c.with = []string{"127.0.0.1:1"}
@@ -234,7 +234,7 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	b.until("all have slots", func() bool { return b.node.Division().Covered && a.node.Division().Covered })
 	c.stop()
 	a.buries(c)
-	b.until("the other log has it", func() bool { return topology.BurialOf(b.claim().Buried, c.node.Name()) > 0 })
+	b.until("the other log has it", func() bool { return topology.TombstoneOf(b.claim().Tombstones, c.node.Name()) > 0 })
 	a.stop()
 	b.buries(a)
 	b.node.note(func(self *topology.Identity) { self.Others = nil }) // the table is lost, which the log makes up for
@@ -242,9 +242,9 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	b.stop()
 	b.start()
 	c.start()
-	c.until("it has heard of its burial", func() bool {
+	c.until("it has heard of its tombstone", func() bool {
 		_ = b.handle.Meet(t.Context(), c.node.self.Address)
-		return c.node.cluster.Lies(c.node.Name())
+		return c.node.cluster.Removed(c.node.Name())
 	})
 	if d := c.node.Division(); d.Slots.Len() > 0 {
 		t.Errorf("it has %s", d.Slots)

@@ -22,7 +22,7 @@ func (h *Handle) Forget(ctx context.Context, id string) (known bool, err error) 
 			return nil
 		}
 		known = true
-		if n.cluster.Lies(g.Name) {
+		if n.cluster.Removed(g.Name) {
 			return nil
 		}
 		there := slices.ContainsFunc(g.Members, func(m topology.GroupMember) bool { return m.ID == member })

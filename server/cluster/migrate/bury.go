@@ -21,7 +21,7 @@ func (o *Slots) Bury(ctx context.Context, g *topology.Group) (freed *slots.Set, 
 	before := o.cluster.OwnedBy(g.Name)
 	at := uint64(0)
 	if err := o.agree(ctx, func(m topology.Claim) (topology.Claim, error) {
-		b, err := o.cluster.MayBury(m.Buried, g.Name)
+		b, err := o.cluster.MayBury(m.Tombstones, g.Name)
 		if err == nil {
 			err = o.mayHaveSome(m)
 		}
@@ -32,9 +32,9 @@ func (o *Slots) Bury(ctx context.Context, g *topology.Group) (freed *slots.Set, 
 		if c.Slots == nil { // the group has never had a slot
 			c.Slots = new(slots.Set)
 		}
-		at, c.Buried = b.At, topology.WithBurial(c.Buried, b)
+		at, c.Tombstones = b.At, topology.WithTombstone(c.Tombstones, b)
 		return c, nil
-	}, func(m topology.Claim) bool { return at > 0 && topology.BurialOf(m.Buried, g.Name) >= at }); err != nil {
+	}, func(m topology.Claim) bool { return at > 0 && topology.TombstoneOf(m.Tombstones, g.Name) >= at }); err != nil {
 		return nil, err
 	}
 	o.cluster.Look()
@@ -46,20 +46,20 @@ func (o *Slots) Bury(ctx context.Context, g *topology.Group) (freed *slots.Set, 
 // them. Only the leader does something, unless its group has data of all slots.
 func (o *Slots) adopt() {
 	m := o.now()
-	if !o.leads() || !m.Claimed() || len(o.cluster.Unheard(m.Buried)) == 0 {
+	if !o.leads() || !m.Claimed() || len(o.cluster.Unheard(m.Tombstones)) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(o.opts.Done, topology.ExchangeTimeout)
 	defer cancel()
-	var more []topology.Burial
+	var more []topology.Tombstone
 	_, err := o.opts.Group.Agree(ctx, topology.Change{Next: func(_ uint64, now topology.Claim) (topology.Claim, error) {
-		more = o.cluster.Unheard(now.Buried)
+		more = o.cluster.Unheard(now.Tombstones)
 		for _, b := range more {
-			now.Buried = topology.WithBurial(now.Buried, b)
+			now.Tombstones = topology.WithTombstone(now.Tombstones, b)
 		}
 		return now, nil
 	}, Done: func(now topology.Claim) bool {
-		return !slices.ContainsFunc(more, func(b topology.Burial) bool { return topology.BurialOf(now.Buried, b.Group) < b.At })
+		return !slices.ContainsFunc(more, func(b topology.Tombstone) bool { return topology.TombstoneOf(now.Tombstones, b.Group) < b.At })
 	}})
 	if err != nil && !raftnode.Transient(err) {
 		o.complain("the log does not say yet which groups are removed: %v", err)

@@ -28,7 +28,7 @@ func (o *Slots) First() {
 	if restored != nil {
 		want = of
 	}
-	if want == nil || o.now().Claimed() || !o.leads() || o.cluster.Lies(o.cluster.Name()) {
+	if want == nil || o.now().Claimed() || !o.leads() || o.cluster.Removed(o.cluster.Name()) {
 		return
 	}
 	for _, contact := range o.opts.Contacts {
@@ -65,7 +65,7 @@ const outdonePeriods = 3
 // of several): others would believe what they know of its former life until it has grown as old. outdone says that others
 // know more now. before and periods are in how many exchanges in a row they did.
 func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
-	if !outdone || !o.leads() || !o.now().Claimed() || o.cluster.Lies(o.cluster.Name()) {
+	if !outdone || !o.leads() || !o.now().Claimed() || o.cluster.Removed(o.cluster.Name()) {
 		return 0
 	}
 	if before+1 < outdonePeriods {
@@ -96,11 +96,11 @@ func (o *Slots) with(m topology.Claim, add *slots.Set) (topology.Claim, error) {
 		}
 	}
 	c := m
-	if d.Lies(o.cluster.Name()) {
+	if d.Removed(o.cluster.Name()) {
 		if len(c.Taking) > 0 { // what has come of their keys is removed first
 			return topology.Claim{}, errSlotsMove
 		}
-		c = c.Rises(d.Lie[o.cluster.Name()], o.opts.Wall())
+		c = c.Revive(d.RemovedAt[o.cluster.Name()], o.opts.Wall())
 	}
 	if moves := topology.SlotsOf(c.Given).Union(topology.SlotsOf(c.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
 		return topology.Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)

@@ -116,8 +116,8 @@ func (o *Slots) mayGive(m topology.Claim, l *leaving) error {
 		return errNotOwn
 	case len(m.Given) >= topology.MaxMoves:
 		return errManyMoves
-	case o.cluster.Lies(l.Group):
-		return topology.ErrLies
+	case o.cluster.Removed(l.Group):
+		return topology.ErrRemoved
 	}
 	return nil
 }
@@ -212,8 +212,8 @@ func (o *Slots) attempt(from string, attempt uint64) (string, error) {
 	}
 	switch given := topology.MoveOf(o.now().Given, attempt); {
 	case given == nil:
-	case o.cluster.Lies(from):
-		return "", retryable{topology.ErrLies}
+	case o.cluster.Removed(from):
+		return "", retryable{topology.ErrRemoved}
 	default:
 		return attemptGiven, nil
 	}
@@ -222,7 +222,7 @@ func (o *Slots) attempt(from string, attempt uint64) (string, error) {
 
 // finish goes on with slots that were given away: when the other group has them their keys go.
 func (o *Slots) finish(ctx context.Context, m topology.Move) error {
-	switch lost := o.cluster.Lies(m.Group); {
+	switch lost := o.cluster.Removed(m.Group); {
 	case lost && !o.cluster.TookBefore(m):
 		return o.takeBack(ctx, m)
 	case lost:

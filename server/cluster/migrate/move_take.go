@@ -31,8 +31,8 @@ func (o *Slots) expect(ctx context.Context, want topology.Move) error {
 		if err := o.mayHaveSome(m); err != nil {
 			return topology.Claim{}, err
 		}
-		if o.cluster.Lies(o.cluster.Name()) {
-			return topology.Claim{}, topology.ErrLies
+		if o.cluster.Removed(o.cluster.Name()) {
+			return topology.Claim{}, topology.ErrRemoved
 		}
 		switch busy := topology.SlotsOf(m.Taking).Union(topology.SlotsOf(m.Given)); {
 		case busy.Both(want.Slots).Len() > 0, len(m.Taking) >= topology.MaxMoves:
@@ -189,8 +189,8 @@ func (o *Slots) claim(ctx context.Context, attempt uint64) error {
 		if now == nil {
 			return m, nil
 		}
-		if o.cluster.Lies(o.cluster.Name()) && !o.cluster.Lies(now.Group) { // which takes them back
-			return topology.Claim{}, retryable{topology.ErrSelfLies}
+		if o.cluster.Removed(o.cluster.Name()) && !o.cluster.Removed(now.Group) { // which takes them back
+			return topology.Claim{}, retryable{topology.ErrSelfRemoved}
 		}
 		if now.State != topology.MoveComplete {
 			return topology.Claim{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
@@ -258,7 +258,7 @@ func (o *Slots) removeKeys(ctx context.Context, m topology.Move, allowed func() 
 // ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. A removed
 // group cannot be asked: its slots are taken if all their keys have come and no other group has some of them.
 func (o *Slots) ended(ctx context.Context, m topology.Move) (bool, error) {
-	if o.cluster.Lies(m.Group) {
+	if o.cluster.Removed(m.Group) {
 		if m.State == topology.MoveOpen {
 			return true, nil
 		}

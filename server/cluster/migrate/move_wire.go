@@ -136,8 +136,8 @@ func (o *Slots) serveMove(ctx context.Context, q *moveRequest) (state string, er
 		if err != nil || of.Len() == 0 || q.Attempt == 0 {
 			return "", topology.ErrDecode
 		}
-		if o.cluster.Lies(q.Group) {
-			return "", topology.ErrLies
+		if o.cluster.Removed(q.Group) {
+			return "", topology.ErrRemoved
 		}
 		return "", o.expect(ctx, topology.Move{Attempt: q.Attempt, Group: q.Group, Slots: of})
 	case asksComplete:
@@ -159,8 +159,8 @@ func (o *Slots) serveMove(ctx context.Context, q *moveRequest) (state string, er
 // askGroup sends a request to the leader of another group. The error is retryable if the same request may be taken later.
 // With once it is not sent again when it may have come.
 func (o *Slots) askGroup(ctx context.Context, name string, request []byte, once bool) (*moveReply, error) {
-	if o.cluster.Lies(name) {
-		return nil, fmt.Errorf("%s: %w", o.cluster.Label(name), topology.ErrLies)
+	if o.cluster.Removed(name) {
+		return nil, fmt.Errorf("%s: %w", o.cluster.Label(name), topology.ErrRemoved)
 	}
 	err := error(retryable{fmt.Errorf("cluster: %s is not known", o.cluster.Label(name))})
 	asked := map[string]bool{}

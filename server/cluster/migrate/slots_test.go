@@ -15,9 +15,9 @@ import (
 	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
-func someBurials(n int) (all []topology.Burial) {
+func someTombstones(n int) (all []topology.Tombstone) {
 	for i := range n {
-		all = topology.WithBurial(all, topology.Burial{Group: strconv.Itoa(i), At: uint64(1000 + i)})
+		all = topology.WithTombstone(all, topology.Tombstone{Group: strconv.Itoa(i), At: uint64(1000 + i)})
 	}
 	return all
 }
@@ -98,9 +98,9 @@ func (g *alone) hears(name string, c topology.Claim) {
 	}
 }
 
-// buried tells it that it was removed.
-func (g *alone) buried() {
-	g.hears("c", topology.Claim{Slots: new(slots.Set), Since: 1, Buried: []topology.Burial{{Group: "a", At: 100}}})
+// removed tells it that it was removed.
+func (g *alone) removed() {
+	g.hears("c", topology.Claim{Slots: new(slots.Set), Since: 1, Tombstones: []topology.Tombstone{{Group: "a", At: 100}}})
 }
 
 // A restored group has the slots of its part at first, all of them at once and no others, whatever keys it has.
@@ -134,26 +134,26 @@ func TestGroupWithDataHasAllSlotsOrNone(t *testing.T) {
 }
 
 // A removed group forgets when it is revived what it gave away, and is not revived while keys come.
-func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
-	lies := func() *alone {
+func TestRemovedGroupIsRevivedWithoutItsMoves(t *testing.T) {
+	moving := func() *alone {
 		g := newAlone(t, nil)
-		g.claim = topology.Claim{Slots: slotstest.Set(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotstest.Set(t, "20")}}, Buried: someBurials(2)}
+		g.claim = topology.Claim{Slots: slotstest.Set(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotstest.Set(t, "20")}}, Tombstones: someTombstones(2)}
 		return g
 	}
-	g := lies()
+	g := moving()
 	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "20")); !errors.Is(err, errSlotsMove) {
-		t.Errorf("a group that does not lie takes what it gave: %v", err)
+		t.Errorf("a group that is not removed takes what it gave: %v", err)
 	}
-	g.buried()
+	g.removed()
 	err := g.slots.Claim(t.Context(), slotstest.Set(t, "8 20"))
-	if c := g.claim; err != nil || c.Slots.String() != "8 20" || c.Moving() || c.Since <= 1<<60 || c.Risen != 100 || len(c.Buried) != 2 {
-		t.Errorf("it rises as %+v, %v", c, err)
+	if c := g.claim; err != nil || c.Slots.String() != "8 20" || c.Moving() || c.Since <= 1<<60 || c.Revived != 100 || len(c.Tombstones) != 2 {
+		t.Errorf("it is revived as %+v, %v", c, err)
 	}
-	g = lies()
-	g.buried()
+	g = moving()
+	g.removed()
 	g.claim.Taking, g.claim.Given = g.claim.Given, nil
 	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "8")); !errors.Is(err, errSlotsMove) || g.agreed > 0 {
-		t.Errorf("it rises while keys come: %v", err)
+		t.Errorf("it is revived while keys come: %v", err)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestGroupThatBeganAgainClaimsItsSlots(t *testing.T) {
 		"three in a row":    {func(*alone) {}, []bool{true, true, true}, true},
 		"not in a row":      {func(*alone) {}, []bool{true, true, false, true, true}, false},
 		"one that follows":  {func(g *alone) { g.term = 0 }, []bool{true, true, true}, false},
-		"one that lies":     {(*alone).buried, []bool{true, true, true}, false},
+		"a removed one":     {(*alone).removed, []bool{true, true, true}, false},
 		"one without slots": {func(g *alone) { g.claim = topology.Claim{} }, []bool{true, true, true}, false},
 	} {
 		g := newAlone(t, nil)

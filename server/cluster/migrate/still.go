@@ -24,8 +24,8 @@ func (o *Slots) HoldStill(d time.Duration) (index uint64, own *slots.Set, err er
 		return 0, nil, err
 	case busy, now.Moving():
 		return 0, nil, errSlotsMove
-	case o.cluster.Lies(o.cluster.Name()):
-		return 0, nil, topology.ErrSelfLies
+	case o.cluster.Removed(o.cluster.Name()):
+		return 0, nil, topology.ErrSelfRemoved
 	}
 	o.cluster.Look()
 	return index, o.cluster.Division().Slots, nil

@@ -313,9 +313,9 @@ func TestMembersWithALevelKeepTheirForm(t *testing.T) {
 	some := new(slots.Set)
 	some.Add(slots.Range{First: 3, Last: 5})
 	for what, c := range map[string]topology.Claim{
-		"no claim": {},
-		"a claim":  {Slots: some, Since: 4},
-		"burials":  {Slots: some, Since: 4, Buried: []topology.Burial{{Group: "g", At: 5}}, Risen: 6},
+		"no claim":   {},
+		"a claim":    {Slots: some, Since: 4},
+		"tombstones": {Slots: some, Since: 4, Tombstones: []topology.Tombstone{{Group: "g", At: 5}}, Revived: 6},
 	} {
 		m.Claim = c
 		whole := m.encode()

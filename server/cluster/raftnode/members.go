@@ -142,14 +142,14 @@ func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState,
 // Once a group has claimed slots its members begin with membersWithClaim, have Base in any case, and
 // the claim behind it. With slots that are being moved they begin with membersWithMoves, and have
 // what was given away and what comes behind the claim, which may be empty. With tombstones they begin with
-// membersWithBurials, and have these behind the moves. Those of a group whose log tells of its level begin with
+// membersWithTombstones, and have these behind the moves. Those of a group whose log tells of its level begin with
 // membersWithLevel, and have Base, Level, and the claim as it is in an entry, if there is one.
 const (
-	membersFormat      = 1
-	membersWithClaim   = 2
-	membersWithMoves   = 3
-	membersWithBurials = 4
-	membersWithLevel   = 5
+	membersFormat         = 1
+	membersWithClaim      = 2
+	membersWithMoves      = 3
+	membersWithTombstones = 4
+	membersWithLevel      = 5
 )
 
 func (m *Members) encode() []byte {
@@ -157,8 +157,8 @@ func (m *Members) encode() []byte {
 	switch {
 	case m.Level != 0:
 		b[0] = membersWithLevel
-	case m.Buries():
-		b[0] = membersWithBurials
+	case m.HasTombstones():
+		b[0] = membersWithTombstones
 	case m.Moving():
 		b[0] = membersWithMoves
 	case m.Claimed():
@@ -182,7 +182,7 @@ func (m *Members) encode() []byte {
 	switch {
 	case b[0] == membersWithLevel:
 		b = binary.AppendUvarint(binary.AppendUvarint(b, m.Base), m.Level)
-		if m.Claimed() || m.Moving() || m.Buries() {
+		if m.Claimed() || m.Moving() || m.HasTombstones() {
 			b = append(b, m.Encode()...)
 		}
 		return b
@@ -236,8 +236,8 @@ func DecodeMembers(index uint64, b []byte) (*Members, error) {
 		if b[0] >= membersWithMoves {
 			m.Given, m.Taking = d.Moves(), d.Moves()
 		}
-		if b[0] == membersWithBurials {
-			d.Burials(&m.Claim)
+		if b[0] == membersWithTombstones {
+			d.Tombstones(&m.Claim)
 		}
 	case d.Err == nil && len(d.Rest) > 0:
 		if m.Base = d.Number(); m.Base == 0 { // which is not written

@@ -66,12 +66,12 @@ func TestClaimIsKeptWithTheMembers(t *testing.T) {
 	}
 }
 
-// Whatever a group claims is kept with its members, in a form that versions without moves or burials read where there are none.
+// Whatever a group claims is kept with its members, in a form that versions without moves or tombstones read where there are none.
 func TestMembersKeepWhatTheirGroupClaims(t *testing.T) {
 	moves := []topology.Move{{Attempt: 1 << 63, Group: "b", Slots: slotstest.Set(t, "1")}, {Attempt: 2, Group: "c", Slots: new(slots.Set), State: topology.MoveComplete}}
 	for format, c := range map[byte]topology.Claim{membersWithClaim: {Slots: slotstest.Set(t, "3-5"), Since: 9},
-		membersWithMoves:   {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Taking: moves[1:]},
-		membersWithBurials: {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Buried: []topology.Burial{{At: 1 << 62}, {Group: "d", At: 7}}, Risen: 9}} {
+		membersWithMoves:      {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Taking: moves[1:]},
+		membersWithTombstones: {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Tombstones: []topology.Tombstone{{At: 1 << 62}, {Group: "d", At: 7}}, Revived: 9}} {
 		m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}, Base: 3, Claim: c}
 		b := m.encode()
 		got, err := DecodeMembers(7, b)

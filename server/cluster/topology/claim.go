@@ -17,10 +17,10 @@ type Claim struct {
 	// Given are slots that the group has given to others, which may not have taken them yet, and whose keys may
 	// still be here; Taking are those that it is about to get. Neither is changed in place.
 	Given, Taking []Move
-	// Buried are tombstones of other groups, in the order of their names: the claims of these do not count. Risen is the time of the
-	// tombstone after which this group was revived, 0 for none. Buried is not changed in place.
-	Buried []Burial
-	Risen  uint64
+	// Tombstones are those of other groups, in the order of their names: the claims of these do not count. Revived is the time of the
+	// tombstone after which this group was revived, 0 for none. Tombstones is not changed in place.
+	Tombstones []Tombstone
+	Revived    uint64
 }
 
 // Claimed reports whether the group has ever claimed slots. A group that has given up all of them
@@ -31,15 +31,15 @@ func (c Claim) Claimed() bool { return c.Slots != nil }
 // apart.
 func (c Claim) append(b []byte) []byte { return c.Slots.Append(binary.AppendUvarint(b, c.Since)) }
 
-// Encode is the claim in an entry: with the moves behind it, Given and Taking, if there are any, or burials, which are
+// Encode is the claim in an entry: with the moves behind it, Given and Taking, if there are any, or tombstones, which are
 // behind them.
 func (c Claim) Encode() []byte {
 	b := c.append(nil)
-	if c.Moving() || c.Buries() {
+	if c.Moving() || c.HasTombstones() {
 		b = appendMoves(appendMoves(b, c.Given), c.Taking)
 	}
-	if c.Buries() {
-		b = c.appendBurials(b)
+	if c.HasTombstones() {
+		b = c.appendTombstones(b)
 	}
 	return b
 }
@@ -61,7 +61,7 @@ func (d *Decoder) Entry() (c Claim) {
 		c.Given, c.Taking = d.Moves(), d.Moves()
 	}
 	if d.Err == nil && len(d.Rest) > 0 {
-		d.Burials(&c)
+		d.Tombstones(&c)
 	}
 	if d.Err == nil && len(d.Rest) > 0 {
 		d.Err = ErrDecode

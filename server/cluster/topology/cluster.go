@@ -89,7 +89,7 @@ type Cluster struct {
 	heard   map[string]time.Duration // when a group was, by Now; guarded by mu
 	met     map[string]bool          // contacts that have replied; guarded by mu
 	contest string                   // what was logged of slots that others claim; guarded by mu
-	lay     map[string]uint64        // removed groups, as was logged; guarded by mu
+	removed map[string]uint64        // removed groups, as was logged; guarded by mu
 	parts   map[string]bool          // of a cluster snapshot that other groups are restored from; guarded by mu
 	outdone bool                     // a letter of this period tells more of the own group than its leader knows; guarded by mu
 }
@@ -166,12 +166,12 @@ func (c *Cluster) reckonLocked() {
 		t[name] = c.own
 	}
 	of, come, taken := t.divide()
-	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Arriving: come[name].Union(nil), Lie: t.lying()}
+	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Arriving: come[name].Union(nil), RemovedAt: t.removed()}
 	d.Whole = d.Slots.Len() == slots.Count
 	roster := map[uint64]string{}
 	for _, other := range slices.Sorted(maps.Keys(c.table)) {
 		g := OtherGroup{Group: c.table[other], Slots: of[other].Union(come[other]), Up: c.upLocked(other)}
-		if len(g.Members) == 0 || d.Lies(other) {
+		if len(g.Members) == 0 || d.Removed(other) {
 			continue
 		}
 		d.Others = append(d.Others, g)
@@ -186,12 +186,12 @@ func (c *Cluster) reckonLocked() {
 	c.division.Store(d)
 	c.opts.Network.SetPeers(roster)
 	c.reportLocked(d)
-	c.reportBurialsLocked(d.Lie)
+	c.reportRemovedLocked(d.RemovedAt)
 }
 
 // reportLocked logs that slots which this group claims are another one's.
 func (c *Cluster) reportLocked(d *Division) {
-	if c.own == nil || d.Lies(c.name) {
+	if c.own == nil || d.Removed(c.name) {
 		return
 	}
 	lost := c.own.Claim.Slots.Without(d.Slots)

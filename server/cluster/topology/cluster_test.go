@@ -141,7 +141,7 @@ func TestGivenSlotsAreKnownUntilTheOtherGroupIsHeardToHaveThem(t *testing.T) {
 	}
 }
 
-// What speaks against a burial is said.
+// What speaks against a tombstone is said.
 func TestGroupsThatCannotBeBuried(t *testing.T) {
 	for what, x := range map[string]struct {
 		change func(o *Cluster, m *Claim)
@@ -153,32 +153,32 @@ func TestGroupsThatCannotBeBuried(t *testing.T) {
 		"one that was not heard since":  {func(o *Cluster, _ *Claim) { delete(o.heard, "b"); o.began = o.opts.Now() }, nil, "only one that has been silent"},
 		"one that was never heard":      {func(o *Cluster, _ *Claim) { delete(o.heard, "b") }, nil, ""},
 		"the own one":                   {func(o *Cluster, _ *Claim) { o.name = "b" }, errBuryOwn, ""},
-		"one that is not known":         {func(o *Cluster, _ *Claim) { delete(o.table, "b") }, ErrLies, ""},
-		"one that lies":                 {func(o *Cluster, _ *Claim) { buries(o.table, "c", "b", 5) }, ErrLies, ""},
-		"another one, by one that lies": {func(o *Cluster, _ *Claim) { buries(o.table, "c", "a", 5) }, ErrSelfLies, ""},
-		"one more than are noted":       {func(_ *Cluster, m *Claim) { m.Buried = someBurials(maxBuried) }, errBuryMany, ""},
+		"one that is not known":         {func(o *Cluster, _ *Claim) { delete(o.table, "b") }, ErrRemoved, ""},
+		"a removed one":                 {func(o *Cluster, _ *Claim) { buries(o.table, "c", "b", 5) }, ErrRemoved, ""},
+		"another one, by a removed one": {func(o *Cluster, _ *Claim) { buries(o.table, "c", "a", 5) }, ErrSelfRemoved, ""},
+		"one more than are noted":       {func(_ *Cluster, m *Claim) { m.Tombstones = someTombstones(maxTombstones) }, errBuryMany, ""},
 		"one again": {func(_ *Cluster, m *Claim) {
-			m.Buried = WithBurial(someBurials(maxBuried-1), Burial{Group: "b", At: 3})
+			m.Tombstones = WithTombstone(someTombstones(maxTombstones-1), Tombstone{Group: "b", At: 3})
 		}, nil, ""},
-		"one that has risen in the future": {func(o *Cluster, _ *Claim) { o.table["b"].Claim.Risen = 1 << 60 }, nil, ""},
+		"one that was revived in the future": {func(o *Cluster, _ *Claim) { o.table["b"].Claim.Revived = 1 << 60 }, nil, ""},
 	} {
 		o, m := bareCluster(), new(Claim)
 		o.table = claims(t, map[string]string{"b": "0-9", "c": "10"})
 		o.heard["b"], o.began = o.opts.Now()-2*time.Minute, o.opts.Now()-2*time.Minute
 		x.change(o, m)
-		o.division.Store(&Division{Lie: o.table.lying()})
-		b, err := o.MayBury(m.Buried, "b")
+		o.division.Store(&Division{RemovedAt: o.table.removed()})
+		b, err := o.MayBury(m.Tombstones, "b")
 		switch {
 		case x.text != "" && (err == nil || !strings.Contains(err.Error(), x.text)), x.text == "" && !errors.Is(err, x.want):
 			t.Errorf("%s: %v, want %v %s", what, err, x.want, x.text)
-		case err == nil && (b.Group != "b" || b.At <= o.table["b"].Claim.Risen || b.At == 0):
+		case err == nil && (b.Group != "b" || b.At <= o.table["b"].Claim.Revived || b.At == 0):
 			t.Errorf("%s: %+v", what, b)
 		}
 	}
 }
 
 // A removed group is not spoken to, and makes room for others.
-func TestBuriedGroupsAreNotSpokenTo(t *testing.T) {
+func TestRemovedGroupsAreNotSpokenTo(t *testing.T) {
 	o := bareCluster()
 	o.opts.Contacts = []string{"h:1", "h:9"}
 	o.table = claims(t, map[string]string{"b": "0-9", "c": "10"})

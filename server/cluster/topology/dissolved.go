@@ -33,7 +33,7 @@ func (c *Cluster) dissolvedLocked() *Group {
 	g.Index = c.opts.Own.Last()
 	if c.own != nil {
 		g.Index, g.Term, g.Claim.Since = max(g.Index, c.own.Index), c.own.Term, c.own.Claim.Since
-		g.Claim.Buried, g.Claim.Risen = c.own.Claim.Buried, c.own.Claim.Risen
+		g.Claim.Tombstones, g.Claim.Revived = c.own.Claim.Tombstones, c.own.Claim.Revived
 	}
 	g.Index++
 	return g

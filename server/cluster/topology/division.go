@@ -12,9 +12,9 @@ type Division struct {
 	Arriving *slots.Set
 	// Covered says that every slot is one of a group, and that of every other group something was
 	// heard lately.
-	Covered bool
-	Whole   bool              // the group has all slots
-	Lie     map[string]uint64 // when groups were removed, perhaps this server's; they are not among the Others
+	Covered   bool
+	Whole     bool              // the group has all slots
+	RemovedAt map[string]uint64 // when groups were removed, perhaps this server's; they are not among the Others
 }
 
 // OtherGroup is a group that this server is not of.
@@ -24,5 +24,5 @@ type OtherGroup struct {
 	Up    bool       // a member of it that hears its leader was heard lately
 }
 
-// Lies reports whether a group was removed.
-func (d *Division) Lies(name string) bool { return d != nil && d.Lie[name] > 0 }
+// Removed reports whether a group was removed.
+func (d *Division) Removed(name string) bool { return d != nil && d.RemovedAt[name] > 0 }

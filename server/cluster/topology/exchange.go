@@ -84,9 +84,9 @@ func (c *Cluster) await(tick <-chan time.Time, rested *<-chan time.Time) (everyb
 func (c *Cluster) Targets(everybody bool) (addresses []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lie := c.lyingLocked()
+	removed := c.removedLocked()
 	for _, g := range c.table {
-		if lie[g.Name] > 0 {
+		if removed[g.Name] > 0 {
 			continue
 		}
 		of := g.Members

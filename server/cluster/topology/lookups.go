@@ -63,7 +63,7 @@ func (c *Cluster) NobodyIn(group string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := c.table[group]
-	return g == nil || len(g.Members) == 0 || c.Lies(group)
+	return g == nil || len(g.Members) == 0 || c.Removed(group)
 }
 
 // Label names another group. The caller does not hold c.mu.

@@ -95,12 +95,12 @@ type Table map[string]*Group
 //	        | members, each: id | 1 for a learner (1) | address
 //
 // Groups and members have their number in front. If a group has given slots away, the table begins with
-// tableWithMoves, and each group has what it has given behind its claim. If one has burials in its claim, the table begins with
-// tableWithBurials, and each group has these behind what it has given.
+// tableWithMoves, and each group has what it has given behind its claim. If one has tombstones in its claim, the table begins with
+// tableWithTombstones, and each group has these behind what it has given.
 const (
-	tableFormat      = 1
-	tableWithMoves   = 2
-	tableWithBurials = 3
+	tableFormat         = 1
+	tableWithMoves      = 2
+	tableWithTombstones = 3
 )
 
 // errTable is returned for bytes that are no table.
@@ -111,8 +111,8 @@ func (t Table) Encode() []byte {
 	format := byte(tableFormat)
 	for _, g := range t {
 		switch {
-		case g.Claim.Buries():
-			format = tableWithBurials
+		case g.Claim.HasTombstones():
+			format = tableWithTombstones
 		case len(g.Claim.Given) > 0:
 			format = max(format, tableWithMoves)
 		}
@@ -124,8 +124,8 @@ func (t Table) Encode() []byte {
 		if format >= tableWithMoves {
 			b = appendMoves(b, g.Claim.Given)
 		}
-		if format == tableWithBurials {
-			b = g.Claim.appendBurials(b)
+		if format == tableWithTombstones {
+			b = g.Claim.appendTombstones(b)
 		}
 		b = binary.AppendUvarint(binary.AppendUvarint(b, g.Term), g.Leader)
 		b = binary.AppendUvarint(b, uint64(len(g.Members)))
@@ -146,7 +146,7 @@ func decodeTable(b []byte) (Table, error) {
 	if len(b) == 0 {
 		return t, nil
 	}
-	if b[0] < tableFormat || b[0] > tableWithBurials {
+	if b[0] < tableFormat || b[0] > tableWithTombstones {
 		return nil, fmt.Errorf("a table of groups in format %d: %w", b[0], ErrDecode)
 	}
 	d := Decoder{Rest: b[1:]}
@@ -172,8 +172,8 @@ func (d *Decoder) group(format byte) *Group {
 	if format >= tableWithMoves {
 		g.Claim.Given = d.Moves()
 	}
-	if format == tableWithBurials {
-		d.Burials(&g.Claim)
+	if format == tableWithTombstones {
+		d.Tombstones(&g.Claim)
 	}
 	g.Term, g.Leader = d.Number(), d.Number()
 	n := d.Number()
@@ -205,9 +205,9 @@ func senior(a, b *Group) int {
 // The same tables are divided alike everywhere.
 func (t Table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	of, come, taken = map[string]*slots.Set{}, map[string]*slots.Set{}, new(slots.Set)
-	lie := t.lying()
+	removed := t.removed()
 	all := slices.SortedFunc(maps.Values(t), senior)
-	all = slices.DeleteFunc(all, func(g *Group) bool { return lie[g.Name] > 0 })
+	all = slices.DeleteFunc(all, func(g *Group) bool { return removed[g.Name] > 0 })
 	for _, g := range all {
 		of[g.Name] = g.Claim.Slots.Without(taken)
 		taken = taken.Union(g.Claim.Slots)
@@ -215,7 +215,7 @@ func (t Table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	for _, g := range all {
 		for _, m := range g.Claim.Given {
 			to := m.Group
-			if lie[to] > 0 {
+			if removed[to] > 0 {
 				to = g.Name
 			}
 			if t[to] != nil {
@@ -233,12 +233,12 @@ func (t Table) hasRoom() bool {
 	if len(t) < maxGroups-1 {
 		return true
 	}
-	lie := t.lying()
+	removed := t.removed()
 	for name, g := range t {
 		if len(t) < maxGroups-1 {
 			break
 		}
-		if len(g.Members) == 0 || lie[name] > 0 {
+		if len(g.Members) == 0 || removed[name] > 0 {
 			delete(t, name)
 		}
 	}

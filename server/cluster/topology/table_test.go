@@ -136,7 +136,7 @@ func TestTableIsReadAsItWasWritten(t *testing.T) {
 		"an address that is none": func(t Table) { t[""].Members[0].Address = "nowhere" },
 		"a member twice":          func(t Table) { t[""].Members[1].ID = 1 },
 		"a member without id":     func(t Table) { t[""].Members[0].ID = 0 },
-		"too many burials":        func(t Table) { t[""].Claim.Buried = someBurials(maxBuried + 1) },
+		"too many tombstones":     func(t Table) { t[""].Claim.Tombstones = someTombstones(maxTombstones + 1) },
 		"too many members":        func(t Table) { t[""].Members = make([]GroupMember, 15) },
 		"too many groups": func(t Table) {
 			for i := range 300 {
@@ -157,7 +157,7 @@ func FuzzTableIsReadOrRefused(f *testing.F) {
 	f.Add(fullTable(f).Encode())
 	f.Add(Table{}.Encode())
 	buried := fullTable(f)
-	buried["other"].Claim.Buried, buried[""].Claim.Risen = someBurials(2), 7
+	buried["other"].Claim.Tombstones, buried[""].Claim.Revived = someTombstones(2), 7
 	f.Add(buried.Encode())
 	f.Add([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {

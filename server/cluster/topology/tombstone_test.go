@@ -25,12 +25,12 @@ func claims(t testing.TB, of map[string]string) Table {
 
 func buries(all Table, burier, name string, at uint64) {
 	g := all[burier]
-	g.Claim.Buried = WithBurial(g.Claim.Buried, Burial{name, at})
+	g.Claim.Tombstones = WithTombstone(g.Claim.Tombstones, Tombstone{name, at})
 }
 
 // The slots of a removed group are free, whichever groups have its tombstone, and belong to whoever claims them later. A later claim
 // of the group changes nothing. That it was revived does, if it knew all tombstones.
-func TestSlotsOfABuriedGroupAreOfNobody(t *testing.T) {
+func TestSlotsOfARemovedGroupAreFree(t *testing.T) {
 	want := func(what string, all Table, of map[string]string) {
 		t.Helper()
 		got, _, taken := all.divide()
@@ -47,31 +47,31 @@ func TestSlotsOfABuriedGroupAreOfNobody(t *testing.T) {
 	}
 	all := claims(t, map[string]string{"a": "0-9", "b": "10-19", "c": "20-29"})
 	buries(all, "b", "a", 100)
-	want("one burial", all, map[string]string{"b": "10-19", "c": "20-29"})
+	want("one tombstone", all, map[string]string{"b": "10-19", "c": "20-29"})
 	buries(all, "c", "a", 200)
-	want("two burials", all, map[string]string{"b": "10-19", "c": "20-29"})
+	want("two tombstones", all, map[string]string{"b": "10-19", "c": "20-29"})
 	all["c"].Claim.Slots = slotstest.Set(t, "5 20-29")
 	want("another group takes a slot, which has had slots for less long", all, map[string]string{"b": "10-19", "c": "5 20-29"})
 	all["a"].Claim.Since = 300
-	want("a claim after the burials", all, map[string]string{"b": "10-19", "c": "5 20-29"})
-	all["a"].Claim.Risen = 199
-	want("risen from the first burial", all, map[string]string{"b": "10-19", "c": "5 20-29"})
-	all["a"].Claim.Risen = 200
-	want("risen", all, map[string]string{"a": "0-4 6-9", "b": "10-19", "c": "5 20-29"})
+	want("a claim after the tombstones", all, map[string]string{"b": "10-19", "c": "5 20-29"})
+	all["a"].Claim.Revived = 199
+	want("revived after the first tombstone", all, map[string]string{"b": "10-19", "c": "5 20-29"})
+	all["a"].Claim.Revived = 200
+	want("revived", all, map[string]string{"a": "0-4 6-9", "b": "10-19", "c": "5 20-29"})
 	buries(all, "a", "b", 50)
 	want("it buries another one", all, map[string]string{"a": "0-4 6-9", "c": "5 20-29"})
 	buries(all, "b", "a", 201)
 	want("two groups bury each other", all, map[string]string{"c": "5 20-29"})
 	buries(all, "b", "nobody", 201)
 	want("a group that nobody knows is buried", all, map[string]string{"c": "5 20-29"})
-	if lie := all.lying(); !reflect.DeepEqual(lie, map[string]uint64{"a": 201, "b": 50, "nobody": 201}) {
-		t.Errorf("%v lie buried", lie)
+	if removed := all.removed(); !reflect.DeepEqual(removed, map[string]uint64{"a": 201, "b": 50, "nobody": 201}) {
+		t.Errorf("%v are removed", removed)
 	}
 }
 
 // Slots that were given to a removed group are about to come back, unless another one has claimed them. What such a group gave
 // away itself does not count.
-func TestSlotsGivenToABuriedGroupComeBack(t *testing.T) {
+func TestSlotsGivenToARemovedGroupComeBack(t *testing.T) {
 	all := claims(t, map[string]string{"a": "0-9", "b": "10-19", "c": "7"})
 	all["a"].Claim.Slots = slotstest.Set(t, "0-4")
 	all["a"].Claim.Given = []Move{{1, "b", slotstest.Set(t, "5-7"), MoveOpen}, {2, "c", slotstest.Set(t, "8"), MoveOpen}}
@@ -83,19 +83,19 @@ func TestSlotsGivenToABuriedGroupComeBack(t *testing.T) {
 	}
 }
 
-func someBurials(n int) (all []Burial) {
+func someTombstones(n int) (all []Tombstone) {
 	for i := range n {
-		all = WithBurial(all, Burial{strconv.Itoa(i), uint64(1000 + i)})
+		all = WithTombstone(all, Tombstone{strconv.Itoa(i), uint64(1000 + i)})
 	}
 	return all
 }
 
-// Burials are kept in entries and in tables; what has none is written as before there were any.
-func TestBurialsAreReadAsTheyWereWritten(t *testing.T) {
-	for _, c := range []Claim{{Slots: slotstest.Set(t, "0-9"), Since: 5, Buried: someBurials(3)}, {Slots: new(slots.Set), Risen: 7},
-		{Slots: slotstest.Set(t, "3"), Since: 1, Given: someMoves(t), Taking: someMoves(t)[1:], Buried: append([]Burial{{"", 1 << 62}}, someBurials(maxBuried-1)...), Risen: 9}} {
+// Tombstones are kept in entries and in tables; what has none is written as before there were any.
+func TestTombstonesAreReadAsTheyWereWritten(t *testing.T) {
+	for _, c := range []Claim{{Slots: slotstest.Set(t, "0-9"), Since: 5, Tombstones: someTombstones(3)}, {Slots: new(slots.Set), Revived: 7},
+		{Slots: slotstest.Set(t, "3"), Since: 1, Given: someMoves(t), Taking: someMoves(t)[1:], Tombstones: append([]Tombstone{{"", 1 << 62}}, someTombstones(maxTombstones-1)...), Revived: 9}} {
 		b := c.Encode()
-		if got := DecodeClaim(b, Claim{}); !reflect.DeepEqual(got.Encode(), b) || !slices.Equal(got.Buried, c.Buried) || got.Risen != c.Risen || len(got.Given) != len(c.Given) {
+		if got := DecodeClaim(b, Claim{}); !reflect.DeepEqual(got.Encode(), b) || !slices.Equal(got.Tombstones, c.Tombstones) || got.Revived != c.Revived || len(got.Given) != len(c.Given) {
 			t.Errorf("%+v is read as %+v", c, got)
 		}
 		behind := len(Claim{Slots: c.Slots, Since: c.Since, Given: c.Given, Taking: c.Taking}.Encode())
@@ -106,30 +106,30 @@ func TestBurialsAreReadAsTheyWereWritten(t *testing.T) {
 		}
 		all := Table{"g": {Name: "g", Index: 4, Claim: c, Term: 2}, "h": {Name: "h", Claim: Claim{Slots: new(slots.Set)}}}
 		read, err := decodeTable(all.Encode())
-		if err != nil || !slices.Equal(read["g"].Claim.Buried, c.Buried) || read["g"].Claim.Risen != c.Risen || read["g"].Term != 2 || read["h"].Claim.Buries() {
+		if err != nil || !slices.Equal(read["g"].Claim.Tombstones, c.Tombstones) || read["g"].Claim.Revived != c.Revived || read["g"].Term != 2 || read["h"].Claim.HasTombstones() {
 			t.Errorf("table: %+v, %v", read["g"], err)
 		}
 	}
-	for what, bad := range map[string][]Burial{
+	for what, bad := range map[string][]Tombstone{
 		"no time":      {{"a", 0}},
 		"a name twice": {{"a", 1}, {"a", 2}},
 		"in disorder":  {{"b", 1}, {"a", 2}},
 		"a long name":  {{strings.Repeat("n", MaxGroupName+1), 1}},
-		"too many":     someBurials(maxBuried + 1),
+		"too many":     someTombstones(maxTombstones + 1),
 	} {
-		d, c := Decoder{Rest: Claim{Buried: bad}.appendBurials(nil)}, Claim{}
-		if d.Burials(&c); d.Err == nil {
-			t.Errorf("%s: %v", what, c.Buried)
+		d, c := Decoder{Rest: Claim{Tombstones: bad}.appendTombstones(nil)}, Claim{}
+		if d.Tombstones(&c); d.Err == nil {
+			t.Errorf("%s: %v", what, c.Tombstones)
 		}
 	}
 	d, c := Decoder{Rest: []byte{0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}}, Claim{}
-	if d.Burials(&c); d.Err == nil || c.Buried != nil {
+	if d.Tombstones(&c); d.Err == nil || c.Tombstones != nil {
 		t.Errorf("a length that is a lie: %v, %v", c, d.Err)
 	}
 }
 
-// Tables and entries without burials are those of versions that knew of none, which are read as they are.
-func TestFormsWithoutBurialsAreTheFormerOnes(t *testing.T) {
+// Tables and entries without tombstones are those of versions that knew of none, which are read as they are.
+func TestFormsWithoutTombstonesAreTheFormerOnes(t *testing.T) {
 	c := Claim{Slots: slotstest.Set(t, "3-5"), Since: 9}
 	moves := c
 	moves.Given = []Move{{1, "b", slotstest.Set(t, "1"), MoveOpen}}
@@ -137,7 +137,7 @@ func TestFormsWithoutBurialsAreTheFormerOnes(t *testing.T) {
 		if got := c.Encode(); string(got) != want {
 			t.Errorf("an entry is %q, want %q", got, want)
 		}
-		if got := DecodeClaim([]byte(want), Claim{}); got.Buries() || !got.Slots.Equal(c.Slots) || len(got.Given) != len(c.Given) {
+		if got := DecodeClaim([]byte(want), Claim{}); got.HasTombstones() || !got.Slots.Equal(c.Slots) || len(got.Given) != len(c.Given) {
 			t.Errorf("%q is read as %+v", want, got)
 		}
 		format := byte(1)
@@ -145,7 +145,7 @@ func TestFormsWithoutBurialsAreTheFormerOnes(t *testing.T) {
 			format = 2
 		}
 		b := Table{"a": {Name: "a", Claim: c}}.Encode()
-		if got, err := decodeTable(b); b[0] != format || err != nil || got["a"].Claim.Buries() {
+		if got, err := decodeTable(b); b[0] != format || err != nil || got["a"].Claim.HasTombstones() {
 			t.Errorf("a table begins with %d, and is read as %+v, %v", b[0], got, err)
 		}
 	}
@@ -154,12 +154,12 @@ func TestFormsWithoutBurialsAreTheFormerOnes(t *testing.T) {
 // Whatever comes as a claim is read as one that is written again alike, or changes nothing.
 func FuzzClaimIsReadOrIgnored(f *testing.F) {
 	f.Add(Claim{Slots: slotstest.Set(f, "0-5 9"), Since: 3}.Encode())
-	f.Add(Claim{Slots: slotstest.Set(f, "1"), Given: someMoves(f), Taking: someMoves(f)[:1], Buried: someBurials(3), Risen: 8}.Encode())
+	f.Add(Claim{Slots: slotstest.Set(f, "1"), Given: someMoves(f), Taking: someMoves(f)[:1], Tombstones: someTombstones(3), Revived: 8}.Encode())
 	f.Add([]byte{0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got := DecodeClaim(b, Claim{Since: 77})
 		if got.Slots == nil {
-			if got.Since != 77 || got.Buries() || got.Moving() {
+			if got.Since != 77 || got.HasTombstones() || got.Moving() {
 				t.Errorf("what is no claim is read as %+v", got)
 			}
 			return
@@ -170,22 +170,22 @@ func FuzzClaimIsReadOrIgnored(f *testing.F) {
 	})
 }
 
-// Of two burials of a group the later one is noted, and the list that it is added to stays what it was.
-func TestBurialsAreNotedInOrder(t *testing.T) {
-	var all []Burial
+// Of two tombstones of a group the later one is noted, and the list that it is added to stays what it was.
+func TestTombstonesAreNotedInOrder(t *testing.T) {
+	var all []Tombstone
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
-		b := Burial{strconv.Itoa(r.IntN(20)), 1 + r.Uint64N(50)}
+		b := Tombstone{strconv.Itoa(r.IntN(20)), 1 + r.Uint64N(50)}
 		before, copied := all, slices.Clone(all)
-		all = WithBurial(all, b)
+		all = WithTombstone(all, b)
 		if !slices.Equal(before, copied) {
 			t.Fatalf("%v became %v", copied, before)
 		}
-		if got := BurialOf(all, b.Group); got != max(b.At, BurialOf(before, b.Group)) {
+		if got := TombstoneOf(all, b.Group); got != max(b.At, TombstoneOf(before, b.Group)) {
 			t.Fatalf("%v in %v is noted as of %d", b, before, got)
 		}
 	}
-	if !slices.IsSortedFunc(all, func(a, b Burial) int { return strings.Compare(a.Group, b.Group) }) || len(all) != 20 {
+	if !slices.IsSortedFunc(all, func(a, b Tombstone) int { return strings.Compare(a.Group, b.Group) }) || len(all) != 20 {
 		t.Errorf("%v", all)
 	}
 }
