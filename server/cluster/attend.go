@@ -98,7 +98,7 @@ func (n *Node) changed(m *raftnode.Members) {
 	n.meetLocked(m)
 	n.mu.Unlock()
 	if n.cluster != nil && n.cluster.Look() { // before this member leads, or clients go by what was so
-		n.cluster.Tell()
+		n.cluster.Broadcast()
 	}
 	n.tell(before, m)
 	if slices.Contains(m.Left, n.self.Member) {

@@ -23,7 +23,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 		if err == nil && !known {
 			m.t.Fatalf("group %s is not known", name)
 		}
-		return err == nil || !strings.Contains(err.Error(), "only one that has been silent") // a last letter was under way
+		return err == nil || !strings.Contains(err.Error(), "only one that has been silent") // a last message was under way
 	})
 	if err != nil {
 		m.t.Fatal(err)
@@ -145,8 +145,8 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			a, b := begun(t, x.complete)
 			if x.third {
-				letter := topology.AppendLetter(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotstest.Set(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
-				if err := b.node.cluster.Take(letter); err != nil {
+				gossip := topology.AppendGossip(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotstest.Set(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
+				if err := b.node.cluster.Take(gossip); err != nil {
 					t.Fatal(err)
 				}
 			}

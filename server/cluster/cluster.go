@@ -25,11 +25,11 @@ func (n *Node) findCluster(self *topology.Identity, logf func(format string, arg
 }
 
 // respondToOthers implements mesh.Config.Respond. No connection is served before the cluster is there.
-func (n *Node) respondToOthers(ctx context.Context, letter []byte) []byte {
-	if reply := n.slots.Respond(ctx, letter); reply != nil {
+func (n *Node) respondToOthers(ctx context.Context, request []byte) []byte {
+	if reply := n.slots.Respond(ctx, request); reply != nil {
 		return reply
 	}
-	return n.cluster.Respond(ctx, letter)
+	return n.cluster.Respond(ctx, request)
 }
 
 // own is the group of a node as its cluster sees it.

@@ -26,9 +26,9 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 		t.Errorf("a group whose member is not let go counts as %+v", left)
 	}
 	g := &topology.Group{Name: b.node.Name(), Index: b.node.roster().Index + 1000, Claim: topology.Claim{Slots: new(slots.Set), Since: b.claim().Since}}
-	letter := topology.AppendLetter(nil, "", false, topology.Table{b.node.Name(): g})
+	gossip := topology.AppendGossip(nil, "", false, topology.Table{b.node.Name(): g})
 	for _, at := range []*Node{b.node, n} {
-		if err := at.cluster.Take(letter); err != nil {
+		if err := at.cluster.Take(gossip); err != nil {
 			t.Fatal(err)
 		}
 	}

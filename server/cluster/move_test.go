@@ -74,7 +74,7 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	b.mu.Unlock()
 	a.giveAlone(a.begin(b, of))
 	news := topology.Table{"stranger": {Name: "stranger", Index: 1, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}}
-	if err := a.node.cluster.Take(topology.AppendLetter(nil, "", false, news)); err != nil { // the slots are divided anew
+	if err := a.node.cluster.Take(topology.AppendGossip(nil, "", false, news)); err != nil { // the slots are divided anew
 		t.Fatal(err)
 	}
 	a.hears(rest)
@@ -234,7 +234,7 @@ func TestWrongRequestsOfMovesChangeNothing(t *testing.T) {
 		}
 	}
 	if reply := b.node.slots.Respond(t.Context(), []byte("\x01b\x00")); reply != nil {
-		t.Errorf("a letter is a request of a move: %s", reply)
+		t.Errorf("gossip is a request of a move: %s", reply)
 	}
 	if m := topology.MoveOf(b.claim().Taking, attempt); m == nil || m.State != topology.MoveOpen || len(b.claim().Taking) != 1 {
 		t.Errorf("the moves are %v", b.claim().Taking)

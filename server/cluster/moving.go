@@ -314,9 +314,9 @@ func (h *Handle) lost(err error) error {
 	return err
 }
 
-// takeLeave sends a letter to the servers of other groups. It waits for those that are there.
-func (n *Node) takeLeave(letter []byte) {
-	if letter == nil {
+// takeLeave sends gossip to the servers of other groups. It waits for those that are there.
+func (n *Node) takeLeave(gossip []byte) {
+	if gossip == nil {
 		return
 	}
 	m := mesh.New(mesh.Config{Cluster: topology.ClusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
@@ -327,7 +327,7 @@ func (n *Node) takeLeave(letter []byte) {
 	for _, address := range n.cluster.Targets(true) {
 		if bus, err := topology.BusOf(address); err == nil {
 			sent.Go(func() {
-				if _, err := m.Ask(ctx, bus, 0, letter); err != nil {
+				if _, err := m.Ask(ctx, bus, 0, gossip); err != nil {
 					n.config.Logf(logs.Info, "%s is not told that this server has left its group: %v", address, err)
 				}
 			})

@@ -275,7 +275,7 @@ func (n *Node) enter(ctx context.Context, self *topology.Identity) error {
 }
 
 // findGroup asks the servers that this one is to join which group they are of, unless the configuration says it, or
-// clients see no cluster. A group that takes no letters is one of the other view, which has no name.
+// clients see no cluster. A group that takes no gossip is one of the other view, which has no name.
 func (n *Node) findGroup(ctx context.Context, self *topology.Identity) error {
 	if self.Name != "" || n.config.Cluster == nil {
 		return nil
@@ -311,11 +311,11 @@ func askGroup(ctx context.Context, m asker, address string) (name string, err er
 	}
 	ctx, cancel := context.WithTimeout(ctx, topology.ExchangeTimeout)
 	defer cancel()
-	letter, err := m.Ask(ctx, bus, 0, topology.AppendLetter(nil, "", false, topology.Table{}))
+	gossip, err := m.Ask(ctx, bus, 0, topology.AppendGossip(nil, "", false, topology.Table{}))
 	if err != nil {
 		return "", err
 	}
-	d := topology.Decoder{Rest: letter}
+	d := topology.Decoder{Rest: gossip}
 	name = d.Text(topology.MaxGroupName)
 	return name, d.Err
 }

@@ -38,7 +38,7 @@ func (o *Slots) Bury(ctx context.Context, g *topology.Group) (freed *slots.Set, 
 		return nil, err
 	}
 	o.cluster.Look()
-	o.cluster.Tell()
+	o.cluster.Broadcast()
 	return before.Without(o.cluster.Owned()), nil
 }
 
@@ -81,7 +81,7 @@ func (o *Slots) takeBack(ctx context.Context, m topology.Move) error {
 	if err != nil {
 		return err
 	}
-	o.cluster.Tell()
+	o.cluster.Broadcast()
 	o.opts.Logf(logs.Notice, "the group has the slots %s again: %s, to which it gave them, was removed and had not taken them", m.Slots, o.cluster.Label(m.Group))
 	return nil
 }

@@ -58,7 +58,7 @@ func (o *Slots) Renew(outdone bool) {
 }
 
 // outdonePeriods is for how many exchanges in a row others have to tell more of a group than its leader knows,
-// so that this is no matter of letters which cross.
+// so that this is no matter of messages that cross.
 const outdonePeriods = 3
 
 // claimAgain claims the slots anew at the leader of a group that began again from an earlier state (a snapshot, or one member
@@ -151,7 +151,7 @@ func (o *Slots) Drop(ctx context.Context, drop *slots.Set) error {
 func (o *Slots) reclaim(ctx context.Context, next func(now topology.Claim) (topology.Claim, error)) error {
 	err := o.once(ctx, next)
 	o.cluster.Look()
-	o.cluster.Tell()
+	o.cluster.Broadcast()
 	return err
 }
 

@@ -178,7 +178,7 @@ func (o *Slots) Give(ctx context.Context, attempt uint64) (decided bool, err err
 	if err != nil {
 		return !proposed, err
 	}
-	o.cluster.Tell()
+	o.cluster.Broadcast()
 	late, cancel := context.WithTimeout(o.opts.Done, takePatience)
 	defer cancel()
 	if err := o.deliver(late, l.Move); err != nil {
@@ -189,7 +189,7 @@ func (o *Slots) Give(ctx context.Context, attempt uint64) (decided bool, err err
 
 // deliver tells the other group to take slots that were given to it.
 func (o *Slots) deliver(ctx context.Context, m topology.Move) error {
-	a, err := o.insistMove(ctx, m.Group, &moveRequest{What: asksTake, Attempt: m.Attempt, Slots: m.Slots.String(), Letter: o.cluster.Letter()})
+	a, err := o.insistMove(ctx, m.Group, &moveRequest{What: asksTake, Attempt: m.Attempt, Slots: m.Slots.String(), Gossip: o.cluster.Gossip()})
 	switch {
 	case err != nil:
 		return err
@@ -233,7 +233,7 @@ func (o *Slots) finish(ctx context.Context, m topology.Move) error {
 			return err
 		}
 		if !o.cluster.HeardOf(m) {
-			return nil // the letter that says so is under way: the next time
+			return nil // the message that says so is under way: the next time
 		}
 	}
 	allowed := func() bool {

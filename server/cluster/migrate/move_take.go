@@ -206,7 +206,7 @@ func (o *Slots) claim(ctx context.Context, attempt uint64) error {
 	if err != nil {
 		return err
 	}
-	o.cluster.Tell()
+	o.cluster.Broadcast()
 	if got.Slots != nil {
 		o.opts.Logf(logs.Notice, "the group has the slots %s with their keys, which were those of %s", got.Slots, o.cluster.Label(got.Group))
 	}
@@ -275,7 +275,7 @@ func (o *Slots) ended(ctx context.Context, m topology.Move) (bool, error) {
 		return false, err
 	}
 	if a.State == attemptGiven {
-		if err := o.cluster.Take(a.Letter); err != nil {
+		if err := o.cluster.Take(a.Gossip); err != nil {
 			return false, err
 		}
 		return false, o.claim(ctx, m.Attempt)

@@ -15,7 +15,7 @@ import (
 )
 
 // The leaders of two groups speak of a move by requests of the mesh of the groups. One begins with a byte that no
-// letter (appendLetter) begins with: '{' is a moveRequest in JSON; 'K' has keys behind it:
+// gossip (AppendGossip) begins with: '{' is a moveRequest in JSON; 'K' has keys behind it:
 //
 //	'K' | name of the group that sends (a text) | attempt (uvarint) | keys, as the servers of both groups know them
 //
@@ -41,7 +41,7 @@ type moveRequest struct {
 	Attempt uint64
 	To      string `json:",omitempty"`
 	Slots   string `json:",omitempty"`
-	Letter  []byte `json:",omitempty"` // what the sender knows of all groups
+	Gossip  []byte `json:"Letter,omitempty"` // what the sender knows of all groups
 }
 
 // States of an attempt at the group that has the slots, and at the one that gets them.
@@ -58,7 +58,7 @@ type moveReply struct {
 	Again  bool   `json:",omitempty"` // the same request may be taken later
 	Leader string `json:",omitempty"` // address of the leader, which alone takes the request
 	State  string `json:",omitempty"`
-	Letter []byte `json:",omitempty"`
+	Gossip []byte `json:"Letter,omitempty"`
 	// Databases is how many databases keys may come for, as a reply to asksExpect: none is 1, as servers before several say it.
 	Databases int `json:",omitempty"`
 }
@@ -99,7 +99,7 @@ func (o *Slots) Respond(ctx context.Context, b []byte) []byte {
 	switch {
 	case a.Error != "":
 	case q.What == asksHow:
-		a.Letter = o.cluster.Letter()
+		a.Gossip = o.cluster.Gossip()
 	case q.What == asksExpect && o.opts.Databases != nil:
 		if n := o.opts.Databases(); n > 1 {
 			a.Databases = n
@@ -125,8 +125,8 @@ func (o *Slots) lead(do func() (string, error)) *moveReply {
 }
 
 func (o *Slots) serveMove(ctx context.Context, q *moveRequest) (state string, err error) {
-	if len(q.Letter) > 0 {
-		if err := o.cluster.Take(q.Letter); err != nil {
+	if len(q.Gossip) > 0 {
+		if err := o.cluster.Take(q.Gossip); err != nil {
 			return "", err
 		}
 	}

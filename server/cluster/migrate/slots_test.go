@@ -93,7 +93,7 @@ func (network) SetPeers(map[uint64]string)                                    {}
 func (g *alone) hears(name string, c topology.Claim) {
 	g.t.Helper()
 	news := topology.Table{name: {Name: name, Index: 1, Term: 1, Leader: 1, Claim: c, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:2"}}}}
-	if err := g.slots.cluster.Take(topology.AppendLetter(nil, name, true, news)); err != nil {
+	if err := g.slots.cluster.Take(topology.AppendGossip(nil, name, true, news)); err != nil {
 		g.t.Fatal(err)
 	}
 }

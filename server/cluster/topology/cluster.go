@@ -91,7 +91,7 @@ type Cluster struct {
 	contest string                   // what was logged of slots that others claim; guarded by mu
 	removed map[string]uint64        // removed groups, as was logged; guarded by mu
 	parts   map[string]bool          // of a cluster snapshot that other groups are restored from; guarded by mu
-	outdone bool                     // a letter of this period tells more of the own group than its leader knows; guarded by mu
+	outdone bool                     // gossip of this period tells more of the own group than its leader knows; guarded by mu
 }
 
 // New returns the cluster as the directory of a server knows it. It exchanges nothing before Run.

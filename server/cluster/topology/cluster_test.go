@@ -48,24 +48,24 @@ func TestGroupIsHeardThroughMembersWithALeader(t *testing.T) {
 	for leader, want := range map[uint64]bool{0: false, 3: true} {
 		from := bareCluster()
 		from.own = &Group{Name: "a", Leader: leader}
-		letter := from.Letter()
-		d := Decoder{Rest: letter}
+		gossip := from.Gossip()
+		d := Decoder{Rest: gossip}
 		if name, hears := d.Text(MaxGroupName), d.Number() == 1; name != "a" || hears != want {
-			t.Errorf("led by %d: a letter of %q, which hears a leader: %v", leader, name, hears)
+			t.Errorf("led by %d: gossip of %q, which hears a leader: %v", leader, name, hears)
 		}
 		if own, err := decodeTable(d.Rest); err != nil || own["a"] == nil || own["a"].Leader != leader {
 			t.Errorf("led by %d: the table is %v, %v", leader, own, err)
 		}
 	}
 	to := bareCluster()
-	for _, letter := range [][]byte{append([]byte("\x01b\x00"), Table{}.Encode()...), append([]byte("\x01a\x01"), Table{}.Encode()...)} {
-		if err := to.Take(letter); err != nil || len(to.heard) > 0 {
-			t.Errorf("%q: %v, heard are %v", letter, err, to.heard)
+	for _, gossip := range [][]byte{append([]byte("\x01b\x00"), Table{}.Encode()...), append([]byte("\x01a\x01"), Table{}.Encode()...)} {
+		if err := to.Take(gossip); err != nil || len(to.heard) > 0 {
+			t.Errorf("%q: %v, heard are %v", gossip, err, to.heard)
 		}
 	}
 }
 
-// News are told at once, and those that come soon after are told together: none of them waits longer than tellPause.
+// News are told at once, and those that come soon after are told together: none of them waits longer than broadcastPause.
 func TestNewsAreToldTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := bareCluster()
@@ -79,27 +79,27 @@ func TestNewsAreToldTogether(t *testing.T) {
 				t.Errorf("got %v, %v after %v, want %v, %v after %v", e, m, time.Since(start), everybody, more, after)
 			}
 		}
-		o.Tell()
+		o.Broadcast()
 		want(true, true, 0)
-		time.AfterFunc(5*time.Millisecond, o.Tell)
-		time.AfterFunc(6*time.Millisecond, o.Tell)
+		time.AfterFunc(5*time.Millisecond, o.Broadcast)
+		time.AfterFunc(6*time.Millisecond, o.Broadcast)
 		time.AfterFunc(7*time.Millisecond, func() { tick <- time.Now() })
 		want(false, true, 7*time.Millisecond)
-		want(true, true, tellPause)
-		time.AfterFunc(time.Minute, o.Tell)
-		want(true, true, time.Minute+tellPause)
+		want(true, true, broadcastPause)
+		time.AfterFunc(time.Minute, o.Broadcast)
+		want(true, true, time.Minute+broadcastPause)
 		end()
-		want(false, false, time.Minute+tellPause)
+		want(false, false, time.Minute+broadcastPause)
 	})
 }
 
-// What is no letter is refused, and changes nothing.
+// What is no gossip is refused, and changes nothing.
 func TestLettersThatAreNoneAreRefused(t *testing.T) {
 	o := bareCluster()
 	bad := append([]byte("\x01b\x01"), claims(t, map[string]string{"": "0-5 9", "other": ""}).Encode()...)
-	for _, letter := range [][]byte{nil, []byte("x"), []byte("\x01b"), []byte("\x01b\x01"), []byte("\x01b\x01\x07"), bad[:len(bad)-1], append(bad, 0)} {
-		if err := o.Take(letter); err == nil || len(o.table)+len(o.heard) > 0 {
-			t.Errorf("%q is taken: %v, %v", letter, o.table, o.heard)
+	for _, gossip := range [][]byte{nil, []byte("x"), []byte("\x01b"), []byte("\x01b\x01"), []byte("\x01b\x01\x07"), bad[:len(bad)-1], append(bad, 0)} {
+		if err := o.Take(gossip); err == nil || len(o.table)+len(o.heard) > 0 {
+			t.Errorf("%q is taken: %v, %v", gossip, o.table, o.heard)
 		}
 	}
 }

@@ -39,12 +39,12 @@ func (c *Cluster) dissolvedLocked() *Group {
 	return g
 }
 
-// Farewell is a letter that tells that nobody is a member of the own group any more, nil if it lives on.
+// Farewell is gossip that tells that nobody is a member of the own group any more, nil if it lives on.
 func (c *Cluster) Farewell() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.opts.Own.Gone() {
 		return nil
 	}
-	return AppendLetter(nil, "", false, Table{c.name: c.dissolvedLocked()})
+	return AppendGossip(nil, "", false, Table{c.name: c.dissolvedLocked()})
 }

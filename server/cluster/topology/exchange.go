@@ -18,9 +18,9 @@ const (
 	lookPeriod = 100 * time.Millisecond
 	// ExchangeTimeout is how long an exchange may take.
 	ExchangeTimeout = 2 * time.Second
-	// tellPause is how long it waits after it has told everybody of a change, before it tells the next ones together: while
+	// broadcastPause is how long it waits after it has told everybody of a change, before it tells the next ones together: while
 	// slots move, each group has news many times a second, which every server passes on to every other one.
-	tellPause = 20 * time.Millisecond
+	broadcastPause = 20 * time.Millisecond
 )
 
 // Run exchanges tables, and tells a steward of it, until the node ends.
@@ -55,7 +55,7 @@ func (c *Cluster) takeOutdone() (outdone bool) {
 	return outdone
 }
 
-// await waits until run has something to do: a tick, or news for everybody, but not within tellPause of the last ones. rested
+// await waits until run has something to do: a tick, or news for everybody, but not within broadcastPause of the last ones. rested
 // is the end of that, nil if it is over. At the end of the node there is nothing more.
 func (c *Cluster) await(tick <-chan time.Time, rested *<-chan time.Time) (everybody, more bool) {
 	for {
@@ -71,7 +71,7 @@ func (c *Cluster) await(tick <-chan time.Time, rested *<-chan time.Time) (everyb
 		case <-*rested:
 			*rested = nil
 		case <-changed:
-			*rested = time.After(tellPause)
+			*rested = time.After(broadcastPause)
 			return true, true
 		}
 	}
@@ -189,7 +189,7 @@ func (c *Cluster) swap(ctx context.Context, address string, id uint64) error {
 	if err != nil {
 		return err
 	}
-	reply, err := c.opts.Network.Ask(ctx, bus, id, c.Letter())
+	reply, err := c.opts.Network.Ask(ctx, bus, id, c.Gossip())
 	if err == nil {
 		err = c.Take(reply)
 	}
@@ -201,8 +201,8 @@ func (c *Cluster) swap(ctx context.Context, address string, id uint64) error {
 	return err
 }
 
-// Letter is what this server tells others: its table, and whether it hears the leader of its group.
-func (c *Cluster) Letter() []byte {
+// Gossip is what this server tells others: its table, and whether it hears the leader of its group.
+func (c *Cluster) Gossip() []byte {
 	c.Look() // a server that has just begun is asked before it has looked by itself
 	c.mu.Lock()
 	if c.own == nil { // it has begun a moment ago
@@ -216,12 +216,12 @@ func (c *Cluster) Letter() []byte {
 		t[c.name] = c.own
 		hears = c.own.Leader != 0
 	}
-	return AppendLetter(nil, c.name, hears, t)
+	return AppendGossip(nil, c.name, hears, t)
 }
 
-// AppendLetter appends what servers send each other: the name of the group of the sender (a text), 1 if it
+// AppendGossip appends what servers send each other: the name of the group of the sender (a text), 1 if it
 // hears a leader (1), and its table.
-func AppendLetter(b []byte, name string, hears bool, t Table) []byte {
+func AppendGossip(b []byte, name string, hears bool, t Table) []byte {
 	b = append(AppendText(b, name), 0)
 	if hears {
 		b[len(b)-1] = 1
@@ -230,20 +230,20 @@ func AppendLetter(b []byte, name string, hears bool, t Table) []byte {
 }
 
 // Respond implements mesh.Config.Respond. To what it does not understand it replies nothing.
-func (c *Cluster) Respond(ctx context.Context, letter []byte) []byte {
-	if reply := c.respondToServer(ctx, letter); reply != nil {
+func (c *Cluster) Respond(ctx context.Context, request []byte) []byte {
+	if reply := c.respondToServer(ctx, request); reply != nil {
 		return reply
 	}
-	if err := c.Take(letter); err != nil {
-		c.opts.Logf(logs.Info, "a letter about other groups: %v", err)
+	if err := c.Take(request); err != nil {
+		c.opts.Logf(logs.Info, "gossip about other groups: %v", err)
 		return nil
 	}
-	return c.Letter()
+	return c.Gossip()
 }
 
-// Take takes a letter.
-func (c *Cluster) Take(letter []byte) error {
-	d := Decoder{Rest: letter}
+// Take takes the gossip of another server.
+func (c *Cluster) Take(gossip []byte) error {
+	d := Decoder{Rest: gossip}
 	sender, hears := d.Text(MaxGroupName), d.Number() == 1
 	if d.Err != nil || len(d.Rest) == 0 {
 		return errTable
@@ -286,7 +286,7 @@ func (c *Cluster) Take(letter []byte) error {
 	}
 	if kept {
 		c.opts.Own.Keep(text)
-		c.Tell()
+		c.Broadcast()
 	}
 	if news || back {
 		c.reckon()
@@ -294,8 +294,8 @@ func (c *Cluster) Take(letter []byte) error {
 	return nil
 }
 
-// Tell sends the table to everybody, soon.
-func (c *Cluster) Tell() {
+// Broadcast sends the table to everybody, soon.
+func (c *Cluster) Broadcast() {
 	select {
 	case c.changed <- struct{}{}:
 	default:

@@ -10,7 +10,7 @@ import (
 )
 
 // Servers of a cluster ask each other, of whatever groups they are, for what is no matter of groups: snapshots
-// (server/backup). A request begins with a byte that no letter (appendLetter) begins with:
+// (server/backup). A request begins with a byte that no gossip (AppendGossip) begins with:
 //
 //	'A' | what the server that asks wants, which the server that is asked understands
 //	'O' | nothing: of which snapshot is the group made? The reply is a snapshot.Origin in JSON, {} for none
