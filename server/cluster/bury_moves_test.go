@@ -71,7 +71,7 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 			if _, _, err := a.handle.BeginMove(t.Context(), b.id(), slotstest.Set(t, "100")); err == nil {
 				t.Error("slots are moved to a removed group")
 			}
-			a.until("the slots are back", func() bool { return !a.claim().Moving() && a.node.Division().Slots.Len() == slots.Count })
+			a.until("the slots are back", func() bool { return !a.assignment().Moving() && a.node.Division().Slots.Len() == slots.Count })
 			if frames, removals := a.sees(); frames != "kept" || removals > 0 {
 				t.Errorf("keys of the slots were removed %d times", removals)
 			}
@@ -87,8 +87,8 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 func (m *moving) giveWithout(attempt uint64) {
 	m.t.Helper()
 	given := topology.Move{Attempt: attempt, Group: m.last.to.node.Name(), Slots: m.last.of}
-	if _, err := (group{m.node}).Agree(m.t.Context(), topology.Change{Patient: true, Next: func(_ uint64, now topology.Claim) (topology.Claim, error) { return now.Gives(given), nil },
-		Done: func(now topology.Claim) bool { return topology.MoveOf(now.Given, attempt) != nil }}); err != nil {
+	if _, err := (group{m.node}).Agree(m.t.Context(), topology.Change{Patient: true, Next: func(_ uint64, now topology.Assignment) (topology.Assignment, error) { return now.Gives(given), nil },
+		Done: func(now topology.Assignment) bool { return topology.MoveOf(now.Given, attempt) != nil }}); err != nil {
 		m.t.Fatal(err)
 	}
 	m.handle.EndMove(attempt)
@@ -101,12 +101,12 @@ func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	a.sticks(true)
 	a.giveAlone(a.begin(b, of))
 	a.until("the other group is heard to have them", func() bool {
-		return a.node.Division().Others[0].Claim.Slots.Equal(of)
+		return a.node.Division().Others[0].Assignment.Slots.Equal(of)
 	})
 	b.stop()
 	a.buries(b)
 	a.sticks(false)
-	a.until("the move is over", func() bool { return !a.claim().Moving() })
+	a.until("the move is over", func() bool { return !a.assignment().Moving() })
 	a.until("the slots are of nobody", func() bool { // which is known a moment after the roster
 		got := a.node.Division()
 		return got.Slots.Both(of).Len() == 0 && got.Arriving.Len() == 0 && !got.Covered
@@ -145,7 +145,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			a, b := begun(t, x.complete)
 			if x.third {
-				gossip := topology.AppendGossip(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotstest.Set(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
+				gossip := topology.AppendGossip(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Assignment: topology.Assignment{Slots: slotstest.Set(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
 				if err := b.node.cluster.Take(gossip); err != nil {
 					t.Fatal(err)
 				}
@@ -153,7 +153,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 			if freed := b.buries(a); freed.Len() < slots.Count-1-of.Len() {
 				t.Errorf("free are %s", freed)
 			}
-			b.until("the move is over", func() bool { return !b.claim().Moving() && b.node.Division().Slots.String() == x.slots })
+			b.until("the move is over", func() bool { return !b.assignment().Moving() && b.node.Division().Slots.String() == x.slots })
 			if frames, _ := b.sees(); frames != x.keys {
 				t.Errorf("the keys are %q, want %q", frames, x.keys)
 			}
@@ -176,7 +176,7 @@ func TestRemovedGroupThatComesBackHasNothing(t *testing.T) {
 		t.Errorf("free are %s", freed)
 	}
 	a.adds(slotstest.Set(t, "0-49"))
-	before := b.claim()
+	before := b.assignment()
 	b.with = []string{"127.0.0.1:1"} // it is told of nobody new
 	b.start()
 	b.until("it has heard of its tombstone", func() bool { return b.node.cluster.Removed(b.node.Name()) })
@@ -186,7 +186,7 @@ func TestRemovedGroupThatComesBackHasNothing(t *testing.T) {
 	if _, _, err := b.handle.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfRemoved) {
 		t.Errorf("it buries another one: %v", err)
 	}
-	if got := a.askedBy(b.node.Name(), "expect", 7, "60"); got.Error == "" || len(a.claim().Taking) > 0 {
+	if got := a.askedBy(b.node.Name(), "expect", 7, "60"); got.Error == "" || len(a.assignment().Taking) > 0 {
 		t.Errorf("its keys are expected: %+v", got)
 	}
 	if got := b.askedBy(a.node.Name(), "expect", 7, "200"); !strings.Contains(got.Error, topology.ErrRemoved.Error()) {
@@ -203,7 +203,7 @@ func TestRemovedGroupThatComesBackHasNothing(t *testing.T) {
 		d := a.node.Division()
 		return len(d.Others) == 1 && d.Others[0].Slots.String() == "60-69"
 	})
-	if got := b.claim(); got.Since <= before.Since || got.Slots.String() != "60-69" || b.node.Division().Slots.String() != "60-69" {
+	if got := b.assignment(); got.Since <= before.Since || got.Slots.String() != "60-69" || b.node.Division().Slots.String() != "60-69" {
 		t.Errorf("it claims %s since %d", got.Slots, got.Since)
 	}
 	b.stop()
@@ -234,7 +234,7 @@ func TestTombstoneIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	b.until("all have slots", func() bool { return b.node.Division().Covered && a.node.Division().Covered })
 	c.stop()
 	a.buries(c)
-	b.until("the other log has it", func() bool { return topology.TombstoneOf(b.claim().Tombstones, c.node.Name()) > 0 })
+	b.until("the other log has it", func() bool { return topology.TombstoneOf(b.assignment().Tombstones, c.node.Name()) > 0 })
 	a.stop()
 	b.buries(a)
 	b.node.note(func(self *topology.Identity) { self.Others = nil }) // the table is lost, which the log makes up for

@@ -42,7 +42,7 @@ func (o own) Group() *topology.Group {
 		return nil
 	}
 	m, v := o.n.roster(), r.Seen()
-	g := &topology.Group{Name: o.n.self.Name, Index: m.Index, Claim: m.Claim, Term: v.Term, Leader: v.Leader}
+	g := &topology.Group{Name: o.n.self.Name, Index: m.Index, Assignment: m.Assignment, Term: v.Term, Leader: v.Leader}
 	for _, id := range m.IDs() {
 		g.Members = append(g.Members, topology.GroupMember{ID: id, Address: o.n.addressIn(m, id), Learner: !m.Voter(id)})
 	}

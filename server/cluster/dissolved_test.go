@@ -25,7 +25,7 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 	if left := n.cluster.Without(a.node.Name())[b.node.Name()]; left == nil || len(left.Members) > 0 {
 		t.Errorf("a group whose member is not let go counts as %+v", left)
 	}
-	g := &topology.Group{Name: b.node.Name(), Index: b.node.roster().Index + 1000, Claim: topology.Claim{Slots: new(slots.Set), Since: b.claim().Since}}
+	g := &topology.Group{Name: b.node.Name(), Index: b.node.roster().Index + 1000, Assignment: topology.Assignment{Slots: new(slots.Set), Since: b.assignment().Since}}
 	gossip := topology.AppendGossip(nil, "", false, topology.Table{b.node.Name(): g})
 	for _, at := range []*Node{b.node, n} {
 		if err := at.cluster.Take(gossip); err != nil {

@@ -3,8 +3,8 @@
 // What a group and a cluster are made of has rooms:
 //
 //   - raftnode is a member of one group: raft over the log of its store, and what follows from it. It knows no other group.
-//   - topology is what is known of all groups: their claims of slots, members, addresses and names. It knows no raft.
-//   - migrate is what a leader does about the slots of its group: claims, tombstones, and moves with their keys. It knows no connection.
+//   - topology is what is known of all groups: their assignments of slots, members, addresses and names. It knows no raft.
+//   - migrate is what a leader does about the slots of its group: assignments, tombstones, and moves with their keys. It knows no connection.
 //   - mesh carries messages and requests between servers.
 //   - logs says how important a line of the log is, and which ones are said once a minute.
 //

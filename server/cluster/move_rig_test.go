@@ -203,7 +203,7 @@ func (m *moving) sees() (frames string, removals int) {
 
 func (m *moving) id() string { return topology.GroupPublicID(moveSecret, m.node.Name()) }
 
-func (m *moving) claim() topology.Claim { return m.node.roster().Claim }
+func (m *moving) assignment() topology.Assignment { return m.node.roster().Assignment }
 
 // begin begins to move slots to another group.
 func (m *moving) begin(to *moving, of *slots.Set) uint64 {
@@ -247,8 +247,8 @@ func (m *moving) giveAlone(attempt uint64) {
 	m.t.Helper()
 	m.until("all keys are there", func() bool { return m.last.to.askedBy(m.node.Name(), "complete", attempt, "").Error == "" })
 	m.giveWithout(attempt)
-	if d := m.node.Division(); d.Slots.Both(m.last.of).Len() > 0 || topology.MoveOf(m.claim().Given, attempt) == nil {
-		m.t.Errorf("when slots are given away the division has %s, and given are %v", d.Slots, m.claim().Given)
+	if d := m.node.Division(); d.Slots.Both(m.last.of).Len() > 0 || topology.MoveOf(m.assignment().Given, attempt) == nil {
+		m.t.Errorf("when slots are given away the division has %s, and given are %v", d.Slots, m.assignment().Given)
 	}
 }
 
@@ -256,7 +256,7 @@ func (m *moving) giveAlone(attempt uint64) {
 func moved(from, to *moving, of *slots.Set) {
 	from.t.Helper()
 	from.until("the slots have moved", func() bool {
-		f, t, seen := from.claim(), to.claim(), from.node.Division()
+		f, t, seen := from.assignment(), to.assignment(), from.node.Division()
 		return !f.Moving() && !t.Moving() && t.Slots.Both(of).Len() == of.Len() && f.Slots.Both(of).Len() == 0 &&
 			seen.Others[0].Slots.Both(of).Len() == of.Len() && seen.Covered
 	})
@@ -268,9 +268,9 @@ func moved(from, to *moving, of *slots.Set) {
 // stayed waits until an attempt has left nothing.
 func stayed(from, to *moving, of *slots.Set) {
 	from.t.Helper()
-	from.until("the attempt is forgotten", func() bool { return !from.claim().Moving() && !to.claim().Moving() })
-	if from.claim().Slots.Both(of).Len() != of.Len() || to.claim().Slots.Len() != 0 {
-		from.t.Errorf("the groups have %s and %s", from.claim().Slots, to.claim().Slots)
+	from.until("the attempt is forgotten", func() bool { return !from.assignment().Moving() && !to.assignment().Moving() })
+	if from.assignment().Slots.Both(of).Len() != of.Len() || to.assignment().Slots.Len() != 0 {
+		from.t.Errorf("the groups have %s and %s", from.assignment().Slots, to.assignment().Slots)
 	}
 	if frames, _ := to.sees(); frames != "" {
 		from.t.Errorf("keys are left: %s", frames)

@@ -28,7 +28,7 @@ func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 	if _, expected, _ := b.handle.Passing(); !expected.Equal(of) {
 		t.Errorf("expected are the keys of %s", expected)
 	}
-	if b.claim().Slots.Len() > 0 || b.node.Division().Slots.Len() > 0 {
+	if b.assignment().Slots.Len() > 0 || b.node.Division().Slots.Len() > 0 {
 		t.Error("the slots are claimed before they are given")
 	}
 	if decided, err := a.handle.GiveSlots(t.Context(), attempt); err != nil || !decided {
@@ -60,7 +60,7 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	node := b.node // Reset makes another one
 	a.mu.Lock()
 	a.told = func(now *slots.Set) {
-		if left, theirs := of.Without(now), node.roster().Claim.Slots; left.Without(theirs).Len() > 0 {
+		if left, theirs := of.Without(now), node.roster().Assignment.Slots; left.Without(theirs).Len() > 0 {
 			t.Errorf("the shard channels of %s have gone, and the other group has the slots %s", left, theirs)
 		}
 	}
@@ -120,7 +120,7 @@ func TestKeysAreRefusedWhenTheirAttemptHasEndedMeanwhile(t *testing.T) {
 	attempt := a.begin(b, of)
 	b.amid = func() {
 		a.handle.EndMove(attempt)
-		b.until("the attempt has ended", func() bool { return !b.claim().Moving() })
+		b.until("the attempt has ended", func() bool { return !b.assignment().Moving() })
 	}
 	if err := a.handle.SendKeys(t.Context(), attempt, []byte("late")); err == nil {
 		t.Error("they are taken")
@@ -190,14 +190,14 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	if err := a.handle.TakeSlots(t.Context(), of); !says(err, "on their way") && !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("slots that were given away are claimed: %v", err)
 	}
-	a.until("the other group has them", func() bool { return b.claim().Slots.Equal(of) })
+	a.until("the other group has them", func() bool { return b.assignment().Slots.Equal(of) })
 	if _, _, left := a.handle.Passing(); !left.Equal(of) {
 		t.Errorf("keys of %s are left", left)
 	}
 	if got := a.askedBy(b.node.Name(), "expect", 5, of.String()); !got.Again {
 		t.Errorf("slots come back while their keys are here: %+v", got)
 	}
-	if taking := a.claim().Taking; len(taking) > 0 {
+	if taking := a.assignment().Taking; len(taking) > 0 {
 		t.Errorf("keys are expected of slots whose keys are here: %v", taking)
 	}
 	a.sticks(false)
@@ -236,8 +236,8 @@ func TestWrongRequestsOfMovesChangeNothing(t *testing.T) {
 	if reply := b.node.slots.Respond(t.Context(), []byte("\x01b\x00")); reply != nil {
 		t.Errorf("gossip is a request of a move: %s", reply)
 	}
-	if m := topology.MoveOf(b.claim().Taking, attempt); m == nil || m.State != topology.MoveOpen || len(b.claim().Taking) != 1 {
-		t.Errorf("the moves are %v", b.claim().Taking)
+	if m := topology.MoveOf(b.assignment().Taking, attempt); m == nil || m.State != topology.MoveOpen || len(b.assignment().Taking) != 1 {
+		t.Errorf("the moves are %v", b.assignment().Taking)
 	}
 	// The leader of the group that has the slots says how an attempt is, and nobody else.
 	for n, want := range map[uint64]string{attempt: "runs", 99: "unknown"} {

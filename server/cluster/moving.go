@@ -57,7 +57,7 @@ func (h *Handle) Replicate(ctx context.Context, master string) error {
 			return err
 		}
 		err = h.move(n, next, func() error {
-			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
+			if !n.gone.Load() && n.runner.Load().Members().Assignment.Slots.Len() > 0 { // which it got a moment ago
 				return errHasSlots
 			}
 			next.Others = n.cluster.Without(g.Name).Encode()
@@ -160,7 +160,7 @@ func (n *Node) mayMove() error {
 		return nil
 	case several:
 		return errSeveral
-	case m.Claim.Slots.Len() > 0:
+	case m.Assignment.Slots.Len() > 0:
 		return errHasSlots
 	case !leads: // it may not have read all that it has
 		return errSettles

@@ -43,8 +43,8 @@ func TestHeldSlotsDoNotMove(t *testing.T) {
 			if _, _, err := a.handle.BeginMove(ctx, b.id(), of); err == nil {
 				t.Fatal("a move begins")
 			}
-			if index, _ := m.still(time.Hour); index != before || a.claim().Moving() || b.claim().Moving() {
-				t.Errorf("something has changed: %d and %d, %v, %v", before, index, a.claim(), b.claim())
+			if index, _ := m.still(time.Hour); index != before || a.assignment().Moving() || b.assignment().Moving() {
+				t.Errorf("something has changed: %d and %d, %v, %v", before, index, a.assignment(), b.assignment())
 			}
 			m.later.Add(int64(time.Hour - 50*time.Millisecond)) // the next one waits for a moment
 			attempt := a.begin(b, of)

@@ -170,7 +170,7 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 		n.disconnect()
 		return err
 	}
-	n.compare(r.Members().Claim)
+	n.compare(r.Members().Assignment)
 	n.runner.Store(r)
 	n.meetLocked(r.Members())
 	if self.Left {

@@ -85,7 +85,7 @@ func (n *Node) lives(ctx context.Context, self *topology.Identity, was string, l
 
 // found makes this server a new group, of a part of a cluster snapshot.
 func (n *Node) found(self *topology.Identity, store *member.Member, origin *snapshot.Origin) error {
-	id, err := raftnode.StandAlone(store, self.Address, func(topology.Claim) topology.Claim { return topology.Claim{} })
+	id, err := raftnode.StandAlone(store, self.Address, func(topology.Assignment) topology.Assignment { return topology.Assignment{} })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}

@@ -18,8 +18,8 @@ var errNoCluster = errors.New("cluster: clients of this server see no cluster")
 
 // compare logs that the configuration of this server names other slots than its group has. Slots may have moved since
 // it began.
-func (n *Node) compare(c topology.Claim) {
-	if n.config.Cluster == nil || !c.Claimed() {
+func (n *Node) compare(c topology.Assignment) {
+	if n.config.Cluster == nil || !c.Assigned() {
 		return
 	}
 	if want := n.config.Cluster.Slots; want != nil && !want.Equal(c.Slots) {
@@ -27,18 +27,18 @@ func (n *Node) compare(c topology.Claim) {
 	}
 }
 
-// wallClock is the time of a claim.
+// wallClock is the time of an assignment.
 func wallClock() uint64 { return uint64(time.Now().UnixMilli()) }
 
 // group is the group of a node as [migrate.Slots] sees it.
 type group struct{ n *Node }
 
-// Claim implements [migrate.Group], as do the methods below.
-func (g group) Claim() (now topology.Claim, leads bool) {
-	return g.n.roster().Claim, g.n.runner.Load().Seen().Leads
+// Assignment implements [migrate.Group], as do the methods below.
+func (g group) Assignment() (now topology.Assignment, leads bool) {
+	return g.n.roster().Assignment, g.n.runner.Load().Seen().Leads
 }
 
-// Agree changes the claim of the group.
+// Agree changes the assignment of the group.
 func (g group) Agree(ctx context.Context, c topology.Change) (proposed bool, err error) {
 	return g.n.runner.Load().Agree(ctx, c)
 }
@@ -52,8 +52,8 @@ func (g group) Lease() (held bool, ends uint64) {
 	return r.Held(), r.Ends()
 }
 
-// Settled returns the claim when nothing of it is about to change.
-func (g group) Settled() (index uint64, now topology.Claim, err error) {
+// Settled returns the assignment when nothing of it is about to change.
+func (g group) Settled() (index uint64, now topology.Assignment, err error) {
 	r := g.n.runner.Load()
 	if err := r.WaitHeld(); err != nil {
 		return 0, now, err
@@ -62,7 +62,7 @@ func (g group) Settled() (index uint64, now topology.Claim, err error) {
 	if err != nil {
 		return 0, now, err
 	}
-	return m.Index, m.Claim, nil
+	return m.Index, m.Assignment, nil
 }
 
 // written reports whether the log of the group has records.

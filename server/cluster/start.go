@@ -361,7 +361,7 @@ func (n *Node) former(self *topology.Identity, log *grouplog.Log) (others []stri
 // becomeAlone makes this server all of its group.
 func (n *Node) becomeAlone(self *topology.Identity, store *member.Member) error {
 	was := self.Member
-	id, err := raftnode.StandAlone(store, self.Address, func(former topology.Claim) topology.Claim { return former })
+	id, err := raftnode.StandAlone(store, self.Address, func(former topology.Assignment) topology.Assignment { return former })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}

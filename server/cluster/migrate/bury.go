@@ -13,20 +13,20 @@ import (
 // A group whose machines are lost for good is removed by hand (VIGIL.CLUSTER BURY): a tombstone says that its slots are free.
 // Which groups are removed follows from the tables, as the division of the slots does, and is the same at all servers
 // that have the same tables. A group that comes back hears of it, and serves nothing. Only slots that are given to it by
-// hand revive it: an earlier state, or a claim of its slots, does not. ADR 0073.
+// hand revive it: an earlier state, or an assignment of its slots, does not. ADR 0073.
 
 // Bury writes a tombstone for another group, once the group that this server leads has agreed. It returns the slots that are free
 // now.
 func (o *Slots) Bury(ctx context.Context, g *topology.Group) (freed *slots.Set, err error) {
 	before := o.cluster.OwnedBy(g.Name)
 	at := uint64(0)
-	if err := o.agree(ctx, func(m topology.Claim) (topology.Claim, error) {
+	if err := o.agree(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		b, err := o.cluster.MayBury(m.Tombstones, g.Name)
 		if err == nil {
 			err = o.mayHaveSome(m)
 		}
 		if err != nil {
-			return topology.Claim{}, err
+			return topology.Assignment{}, err
 		}
 		c := m
 		if c.Slots == nil { // the group has never had a slot
@@ -34,7 +34,7 @@ func (o *Slots) Bury(ctx context.Context, g *topology.Group) (freed *slots.Set, 
 		}
 		at, c.Tombstones = b.At, topology.WithTombstone(c.Tombstones, b)
 		return c, nil
-	}, func(m topology.Claim) bool { return at > 0 && topology.TombstoneOf(m.Tombstones, g.Name) >= at }); err != nil {
+	}, func(m topology.Assignment) bool { return at > 0 && topology.TombstoneOf(m.Tombstones, g.Name) >= at }); err != nil {
 		return nil, err
 	}
 	o.cluster.Look()
@@ -46,19 +46,19 @@ func (o *Slots) Bury(ctx context.Context, g *topology.Group) (freed *slots.Set, 
 // them. Only the leader does something, unless its group has data of all slots.
 func (o *Slots) adopt() {
 	m := o.now()
-	if !o.leads() || !m.Claimed() || len(o.cluster.Unheard(m.Tombstones)) == 0 {
+	if !o.leads() || !m.Assigned() || len(o.cluster.Unheard(m.Tombstones)) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(o.opts.Done, topology.ExchangeTimeout)
 	defer cancel()
 	var more []topology.Tombstone
-	_, err := o.opts.Group.Agree(ctx, topology.Change{Next: func(_ uint64, now topology.Claim) (topology.Claim, error) {
+	_, err := o.opts.Group.Agree(ctx, topology.Change{Next: func(_ uint64, now topology.Assignment) (topology.Assignment, error) {
 		more = o.cluster.Unheard(now.Tombstones)
 		for _, b := range more {
 			now.Tombstones = topology.WithTombstone(now.Tombstones, b)
 		}
 		return now, nil
-	}, Done: func(now topology.Claim) bool {
+	}, Done: func(now topology.Assignment) bool {
 		return !slices.ContainsFunc(more, func(b topology.Tombstone) bool { return topology.TombstoneOf(now.Tombstones, b.Group) < b.At })
 	}})
 	if err != nil && !raftnode.Transient(err) {
@@ -68,16 +68,16 @@ func (o *Slots) adopt() {
 
 // takeBack claims slots again that were given to a group which was removed before it took them. Their keys are still here.
 func (o *Slots) takeBack(ctx context.Context, m topology.Move) error {
-	err := o.agree(ctx, func(now topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(now topology.Assignment) (topology.Assignment, error) {
 		c := now
 		if topology.MoveOf(c.Given, m.Attempt) != nil {
 			if o.cluster.TookBefore(m) { // which was heard a moment ago
-				return topology.Claim{}, retryable{errBusyHere}
+				return topology.Assignment{}, retryable{errBusyHere}
 			}
 			c.Slots, c.Given = c.Slots.Union(m.Slots), topology.WithoutMove(c.Given, m.Attempt)
 		}
 		return c, nil
-	}, func(now topology.Claim) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
+	}, func(now topology.Assignment) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
 	if err != nil {
 		return err
 	}

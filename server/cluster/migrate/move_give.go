@@ -110,7 +110,7 @@ func (o *Slots) tryLeave(l *leaving) (still time.Duration, err error) {
 	return 0, nil
 }
 
-func (o *Slots) mayGive(m topology.Claim, l *leaving) error {
+func (o *Slots) mayGive(m topology.Assignment, l *leaving) error {
 	switch {
 	case l.Slots.Without(m.Slots).Len() > 0, l.Slots.Without(o.cluster.Division().Slots).Len() > 0:
 		return errNotOwn
@@ -166,15 +166,15 @@ func (o *Slots) Give(ctx context.Context, attempt uint64) (decided bool, err err
 	if _, err := o.insistMove(ctx, l.Group, &moveRequest{What: asksComplete, Attempt: attempt}); err != nil {
 		return true, err
 	}
-	proposed, err := o.opts.Group.Agree(ctx, topology.Change{Patient: true, Next: func(term uint64, now topology.Claim) (topology.Claim, error) {
+	proposed, err := o.opts.Group.Agree(ctx, topology.Change{Patient: true, Next: func(term uint64, now topology.Assignment) (topology.Assignment, error) {
 		if term != l.term {
-			return topology.Claim{}, raftnode.ErrNotLeading
+			return topology.Assignment{}, raftnode.ErrNotLeading
 		}
 		if err := o.mayGive(now, l); err != nil {
-			return topology.Claim{}, err
+			return topology.Assignment{}, err
 		}
 		return now.Gives(l.Move), nil
-	}, Done: func(now topology.Claim) bool { return topology.MoveOf(now.Given, attempt) != nil }})
+	}, Done: func(now topology.Assignment) bool { return topology.MoveOf(now.Given, attempt) != nil }})
 	if err != nil {
 		return !proposed, err
 	}
@@ -243,10 +243,10 @@ func (o *Slots) finish(ctx context.Context, m topology.Move) error {
 	if err := o.removeKeys(ctx, m, allowed, leftKeys); err != nil {
 		return err
 	}
-	err := o.agree(ctx, func(now topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(now topology.Assignment) (topology.Assignment, error) {
 		c := now
 		c.Given = topology.WithoutMove(c.Given, m.Attempt)
 		return c, nil
-	}, func(now topology.Claim) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
+	}, func(now topology.Assignment) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
 	return err
 }

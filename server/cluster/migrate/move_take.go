@@ -24,26 +24,26 @@ func (o *Slots) expect(ctx context.Context, want topology.Move) error {
 	case o.heldStill():
 		return retryable{errHeldStill}
 	}
-	err := o.agree(ctx, func(m topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		if topology.MoveOf(m.Taking, want.Attempt) != nil {
 			return m, nil
 		}
 		if err := o.mayHaveSome(m); err != nil {
-			return topology.Claim{}, err
+			return topology.Assignment{}, err
 		}
 		if o.cluster.Removed(o.cluster.Name()) {
-			return topology.Claim{}, topology.ErrRemoved
+			return topology.Assignment{}, topology.ErrRemoved
 		}
 		switch busy := topology.SlotsOf(m.Taking).Union(topology.SlotsOf(m.Given)); {
 		case busy.Both(want.Slots).Len() > 0, len(m.Taking) >= topology.MaxMoves:
-			return topology.Claim{}, retryable{errBusyHere}
+			return topology.Assignment{}, retryable{errBusyHere}
 		case m.Slots.Both(want.Slots).Len() > 0:
-			return topology.Claim{}, ErrSlotsTaken
+			return topology.Assignment{}, ErrSlotsTaken
 		}
 		c := m
 		c.Taking = topology.WithMove(c.Taking, want)
 		return c, nil
-	}, func(m topology.Claim) bool { return topology.MoveOf(m.Taking, want.Attempt) != nil })
+	}, func(m topology.Assignment) bool { return topology.MoveOf(m.Taking, want.Attempt) != nil })
 	if err != nil {
 		return err
 	}
@@ -115,21 +115,21 @@ func (o *Slots) complete(ctx context.Context, from string, attempt uint64) error
 	case m.State == topology.MoveComplete:
 		return nil
 	}
-	err := o.agree(ctx, func(m topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		return o.become(m, attempt, topology.MoveOpen, topology.MoveComplete)
 	},
-		func(m topology.Claim) bool {
+		func(m topology.Assignment) bool {
 			now := topology.MoveOf(m.Taking, attempt)
 			return now != nil && now.State == topology.MoveComplete
 		})
 	return err
 }
 
-// become returns the claim with another state of a move that has one now.
-func (o *Slots) become(m topology.Claim, attempt uint64, from, to topology.MoveState) (topology.Claim, error) {
+// become returns the assignment with another state of a move that has one now.
+func (o *Slots) become(m topology.Assignment, attempt uint64, from, to topology.MoveState) (topology.Assignment, error) {
 	now := topology.MoveOf(m.Taking, attempt)
 	if now == nil || now.State != from {
-		return topology.Claim{}, errNoSuchMove
+		return topology.Assignment{}, errNoSuchMove
 	}
 	next, c := *now, m
 	next.State = to
@@ -184,25 +184,25 @@ func (o *Slots) claim(ctx context.Context, attempt uint64) error {
 		return nil
 	}
 	var got topology.Move
-	err := o.agree(ctx, func(m topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		now := topology.MoveOf(m.Taking, attempt)
 		if now == nil {
 			return m, nil
 		}
 		if o.cluster.Removed(o.cluster.Name()) && !o.cluster.Removed(now.Group) { // which takes them back
-			return topology.Claim{}, retryable{topology.ErrSelfRemoved}
+			return topology.Assignment{}, retryable{topology.ErrSelfRemoved}
 		}
 		if now.State != topology.MoveComplete {
-			return topology.Claim{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
+			return topology.Assignment{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
 		}
 		for _, g := range o.cluster.Division().Others {
 			if taken := g.Slots.Both(now.Slots); taken.Len() > 0 {
-				return topology.Claim{}, retryable{fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.opts.Secret, g.Name, g.Group), ErrSlotsTaken)}
+				return topology.Assignment{}, retryable{fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.opts.Secret, g.Name, g.Group), ErrSlotsTaken)}
 			}
 		}
 		got = *now
 		return m.Takes(now, o.opts.Wall()), nil
-	}, func(m topology.Claim) bool { return topology.MoveOf(m.Taking, attempt) == nil })
+	}, func(m topology.Assignment) bool { return topology.MoveOf(m.Taking, attempt) == nil })
 	if err != nil {
 		return err
 	}
@@ -221,10 +221,10 @@ func (o *Slots) settle(ctx context.Context, m topology.Move) error {
 		if err != nil || !over {
 			return err
 		}
-		if err := o.agree(ctx, func(now topology.Claim) (topology.Claim, error) {
+		if err := o.agree(ctx, func(now topology.Assignment) (topology.Assignment, error) {
 			return o.become(now, m.Attempt, m.State, topology.MoveVoid)
 		},
-			func(now topology.Claim) bool {
+			func(now topology.Assignment) bool {
 				m := topology.MoveOf(now.Taking, m.Attempt)
 				return m == nil || m.State == topology.MoveVoid
 			}); err != nil {
@@ -239,11 +239,11 @@ func (o *Slots) settle(ctx context.Context, m topology.Move) error {
 	if err := o.removeKeys(ctx, m, allowed, voidKeys); err != nil {
 		return err
 	}
-	err := o.agree(ctx, func(now topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(now topology.Assignment) (topology.Assignment, error) {
 		c := now
 		c.Taking = topology.WithoutMove(c.Taking, m.Attempt)
 		return c, nil
-	}, func(now topology.Claim) bool { return topology.MoveOf(now.Taking, m.Attempt) == nil })
+	}, func(now topology.Assignment) bool { return topology.MoveOf(now.Taking, m.Attempt) == nil })
 	return err
 }
 

@@ -10,20 +10,20 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// Group is the group of this server, which agrees on its claim.
+// Group is the group of this server, which agrees on its assignment.
 type Group interface {
-	// Claim returns the claim that this server goes by, and whether it leads the group, as it knew a moment ago. It waits for nothing.
-	Claim() (now topology.Claim, leads bool)
-	// Agree changes the claim of the group, and returns when the group has agreed. proposed reports whether the change may be made although
+	// Assignment returns the assignment that this server goes by, and whether it leads the group, as it knew a moment ago. It waits for nothing.
+	Assignment() (now topology.Assignment, leads bool)
+	// Agree changes the assignment of the group, and returns when the group has agreed. proposed reports whether the change may be made although
 	// there is an error. Only a leader can.
 	Agree(ctx context.Context, c topology.Change) (proposed bool, err error)
 	// Leading returns the term in which this member leads the group, 0 if it does not.
 	Leading() (term uint64)
 	// Lease reports whether this member leads and no other one can, and how many of its leaderships have ended. It waits for nothing.
 	Lease() (held bool, ends uint64)
-	// Settled returns the claim, and the entry of the log that says so, at a leader that has no successor, while no change of it is
+	// Settled returns the assignment, and the entry of the log that says so, at a leader that has no successor, while no change of it is
 	// under way.
-	Settled() (index uint64, now topology.Claim, err error)
+	Settled() (index uint64, now topology.Assignment, err error)
 }
 
 // Network asks servers of other groups: a mesh.
@@ -78,15 +78,15 @@ type Slots struct {
 // New returns the slots of a group. Nothing is done about them before Run.
 func New(o Options) *Slots { return &Slots{opts: o, cluster: o.Cluster, arrivals: NewTurn()} }
 
-// now is the claim that this server goes by.
-func (o *Slots) now() topology.Claim {
-	c, _ := o.opts.Group.Claim()
+// now is the assignment that this server goes by.
+func (o *Slots) now() topology.Assignment {
+	c, _ := o.opts.Group.Assignment()
 	return c
 }
 
 // leads reports whether this server leads the group, as it knew a moment ago.
 func (o *Slots) leads() bool {
-	_, leads := o.opts.Group.Claim()
+	_, leads := o.opts.Group.Assignment()
 	return leads
 }
 
@@ -102,9 +102,9 @@ func (o *Slots) ends() uint64 {
 	return ends
 }
 
-// agree changes the claim of the group, however long other changes take.
-func (o *Slots) agree(ctx context.Context, next func(now topology.Claim) (topology.Claim, error), done func(now topology.Claim) bool) error {
+// agree changes the assignment of the group, however long other changes take.
+func (o *Slots) agree(ctx context.Context, next func(now topology.Assignment) (topology.Assignment, error), done func(now topology.Assignment) bool) error {
 	_, err := o.opts.Group.Agree(ctx, topology.Change{Patient: true, Done: done,
-		Next: func(_ uint64, now topology.Claim) (topology.Claim, error) { return next(now) }})
+		Next: func(_ uint64, now topology.Assignment) (topology.Assignment, error) { return next(now) }})
 	return err
 }

@@ -18,7 +18,7 @@ func (o *Slots) HoldStill(d time.Duration) (index uint64, own *slots.Set, err er
 	o.still = max(o.still, o.opts.Now()+d)
 	busy := o.leaving != nil
 	o.mu.Unlock()
-	index, now, err := o.opts.Group.Settled() // a claim that is proposed may be in a snapshot
+	index, now, err := o.opts.Group.Settled() // an assignment that is proposed may be in a snapshot
 	switch {
 	case err != nil:
 		return 0, nil, err

@@ -124,7 +124,7 @@ func TestLevelStays(t *testing.T) {
 	n = w.nodes[1]
 	n.stop(true)
 	n.start()
-	if _, err := StandAlone(n.store.Member(), address(1), func(former topology.Claim) topology.Claim { return former }); err != nil {
+	if _, err := StandAlone(n.store.Member(), address(1), func(former topology.Assignment) topology.Assignment { return former }); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := OpenReplica(n.store.Member(), nil, false); err != nil || r.Members().EffectiveLevel() != newest || n.store.Level() != newest {
@@ -312,18 +312,18 @@ func TestMembersWithALevelKeepTheirForm(t *testing.T) {
 	m := &Members{Conf: &raftpb.ConfState{Voters: []uint64{1, 2}}, Addresses: map[uint64]string{2: address(2)}, Left: []uint64{7}, Base: 9, Level: newest}
 	some := new(slots.Set)
 	some.Add(slots.Range{First: 3, Last: 5})
-	for what, c := range map[string]topology.Claim{
-		"no claim":   {},
-		"a claim":    {Slots: some, Since: 4},
-		"tombstones": {Slots: some, Since: 4, Tombstones: []topology.Tombstone{{Group: "g", At: 5}}, Revived: 6},
+	for what, c := range map[string]topology.Assignment{
+		"no assignment": {},
+		"an assignment": {Slots: some, Since: 4},
+		"tombstones":    {Slots: some, Since: 4, Tombstones: []topology.Tombstone{{Group: "g", At: 5}}, Revived: 6},
 	} {
-		m.Claim = c
+		m.Assignment = c
 		whole := m.encode()
 		got, err := DecodeMembers(1, whole)
-		if err != nil || got.Level != newest || got.Base != 9 || !reflect.DeepEqual(got.encode(), whole) || !slices.Equal(got.Left, m.Left) || got.Claimed() != m.Claimed() {
+		if err != nil || got.Level != newest || got.Base != 9 || !reflect.DeepEqual(got.encode(), whole) || !slices.Equal(got.Left, m.Left) || got.Assigned() != m.Assigned() {
 			t.Errorf("%s: %+v became %+v, %v", what, m, got, err)
 		}
-		if _, err := DecodeMembers(1, append(whole, 0)); err == nil && what != "no claim" {
+		if _, err := DecodeMembers(1, append(whole, 0)); err == nil && what != "no assignment" {
 			t.Errorf("%s: a byte too much is read", what)
 		}
 	}

@@ -22,8 +22,8 @@ func (d *Driver) Recover() error {
 }
 
 // StandAlone makes the log that of a group with this member only, under a number that was never used, which it returns. What the
-// member has counts as committed: nobody is left to say otherwise. claim returns the claim of that group from the one of the former.
-func StandAlone(store *member.Member, address string, claim func(former topology.Claim) topology.Claim) (id uint64, err error) {
+// member has counts as committed: nobody is left to say otherwise. assign returns the assignment of that group from the one of the former.
+func StandAlone(store *member.Member, address string, assign func(former topology.Assignment) topology.Assignment) (id uint64, err error) {
 	r, err := OpenReplica(store, nil, false)
 	if err != nil {
 		return 0, err
@@ -54,7 +54,7 @@ func StandAlone(store *member.Member, address string, claim func(former topology
 	slices.Sort(former)
 	id = former[len(former)-1] + 1
 	return id, r.Change(&Members{Index: last, Conf: &raftpb.ConfState{Voters: []uint64{id}},
-		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Claim: claim(before.Claim)})
+		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Assignment: assign(before.Assignment)})
 }
 
 var ErrNewDirectory = errors.New("cluster: the directory belongs to no member yet: cluster-members founds a group, cluster-join joins one")

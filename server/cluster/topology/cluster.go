@@ -37,7 +37,7 @@ type Network interface {
 	SetPeers(addresses map[uint64]string)
 }
 
-// Steward is what a leader does about the claim of its group.
+// Steward is what a leader does about the assignment of its group.
 type Steward interface {
 	// First is called each time that the own group was looked at.
 	First()
@@ -194,7 +194,7 @@ func (c *Cluster) reportLocked(d *Division) {
 	if c.own == nil || d.Removed(c.name) {
 		return
 	}
-	lost := c.own.Claim.Slots.Without(d.Slots)
+	lost := c.own.Assignment.Slots.Without(d.Slots)
 	text := ""
 	for _, g := range d.Others {
 		if theirs := lost.Both(g.Slots); theirs.Len() > 0 {

@@ -125,18 +125,18 @@ func TestGivenSlotsAreKnownUntilTheOtherGroupIsHeardToHaveThem(t *testing.T) {
 	of := slots.All()
 	m := Move{Attempt: 7, Group: "b", Slots: of}
 	o := bareCluster()
-	o.own = &Group{Name: "a", Index: 5, Claim: Claim{Slots: new(slots.Set), Since: 1, Given: []Move{m}}}
-	o.table["b"] = &Group{Name: "b", Index: 3, Members: []GroupMember{{ID: 1, Address: "127.0.0.1:7002"}}, Claim: Claim{Slots: new(slots.Set), Since: 2}}
+	o.own = &Group{Name: "a", Index: 5, Assignment: Assignment{Slots: new(slots.Set), Since: 1, Given: []Move{m}}}
+	o.table["b"] = &Group{Name: "b", Index: 3, Members: []GroupMember{{ID: 1, Address: "127.0.0.1:7002"}}, Assignment: Assignment{Slots: new(slots.Set), Since: 2}}
 	if o.HeardOf(m) {
 		t.Error("the other group was not heard to have the slots")
 	}
 	later := *o.table["b"]
-	later.Index, later.Claim.Slots = 4, of
+	later.Index, later.Assignment.Slots = 4, of
 	o.table["b"] = &later
 	if !o.HeardOf(m) {
 		t.Error("the other group has the slots")
 	}
-	if o.own.Claim.Given == nil {
+	if o.own.Assignment.Given == nil {
 		t.Error("the question has changed what the own group says")
 	}
 }
@@ -144,25 +144,25 @@ func TestGivenSlotsAreKnownUntilTheOtherGroupIsHeardToHaveThem(t *testing.T) {
 // What speaks against a tombstone is said.
 func TestGroupsThatCannotBeBuried(t *testing.T) {
 	for what, x := range map[string]struct {
-		change func(o *Cluster, m *Claim)
+		change func(o *Cluster, m *Assignment)
 		want   error
 		text   string
 	}{
-		"one that is silent":            {func(*Cluster, *Claim) {}, nil, ""},
-		"one that was heard lately":     {func(o *Cluster, _ *Claim) { o.heard["b"] += time.Second }, nil, "only one that has been silent for 2m0s"},
-		"one that was not heard since":  {func(o *Cluster, _ *Claim) { delete(o.heard, "b"); o.began = o.opts.Now() }, nil, "only one that has been silent"},
-		"one that was never heard":      {func(o *Cluster, _ *Claim) { delete(o.heard, "b") }, nil, ""},
-		"the own one":                   {func(o *Cluster, _ *Claim) { o.name = "b" }, errBuryOwn, ""},
-		"one that is not known":         {func(o *Cluster, _ *Claim) { delete(o.table, "b") }, ErrRemoved, ""},
-		"a removed one":                 {func(o *Cluster, _ *Claim) { buries(o.table, "c", "b", 5) }, ErrRemoved, ""},
-		"another one, by a removed one": {func(o *Cluster, _ *Claim) { buries(o.table, "c", "a", 5) }, ErrSelfRemoved, ""},
-		"one more than are noted":       {func(_ *Cluster, m *Claim) { m.Tombstones = someTombstones(maxTombstones) }, errBuryMany, ""},
-		"one again": {func(_ *Cluster, m *Claim) {
+		"one that is silent":            {func(*Cluster, *Assignment) {}, nil, ""},
+		"one that was heard lately":     {func(o *Cluster, _ *Assignment) { o.heard["b"] += time.Second }, nil, "only one that has been silent for 2m0s"},
+		"one that was not heard since":  {func(o *Cluster, _ *Assignment) { delete(o.heard, "b"); o.began = o.opts.Now() }, nil, "only one that has been silent"},
+		"one that was never heard":      {func(o *Cluster, _ *Assignment) { delete(o.heard, "b") }, nil, ""},
+		"the own one":                   {func(o *Cluster, _ *Assignment) { o.name = "b" }, errBuryOwn, ""},
+		"one that is not known":         {func(o *Cluster, _ *Assignment) { delete(o.table, "b") }, ErrRemoved, ""},
+		"a removed one":                 {func(o *Cluster, _ *Assignment) { buries(o.table, "c", "b", 5) }, ErrRemoved, ""},
+		"another one, by a removed one": {func(o *Cluster, _ *Assignment) { buries(o.table, "c", "a", 5) }, ErrSelfRemoved, ""},
+		"one more than are noted":       {func(_ *Cluster, m *Assignment) { m.Tombstones = someTombstones(maxTombstones) }, errBuryMany, ""},
+		"one again": {func(_ *Cluster, m *Assignment) {
 			m.Tombstones = WithTombstone(someTombstones(maxTombstones-1), Tombstone{Group: "b", At: 3})
 		}, nil, ""},
-		"one that was revived in the future": {func(o *Cluster, _ *Claim) { o.table["b"].Claim.Revived = 1 << 60 }, nil, ""},
+		"one that was revived in the future": {func(o *Cluster, _ *Assignment) { o.table["b"].Assignment.Revived = 1 << 60 }, nil, ""},
 	} {
-		o, m := bareCluster(), new(Claim)
+		o, m := bareCluster(), new(Assignment)
 		o.table = claims(t, map[string]string{"b": "0-9", "c": "10"})
 		o.heard["b"], o.began = o.opts.Now()-2*time.Minute, o.opts.Now()-2*time.Minute
 		x.change(o, m)
@@ -171,7 +171,7 @@ func TestGroupsThatCannotBeBuried(t *testing.T) {
 		switch {
 		case x.text != "" && (err == nil || !strings.Contains(err.Error(), x.text)), x.text == "" && !errors.Is(err, x.want):
 			t.Errorf("%s: %v, want %v %s", what, err, x.want, x.text)
-		case err == nil && (b.Group != "b" || b.At <= o.table["b"].Claim.Revived || b.At == 0):
+		case err == nil && (b.Group != "b" || b.At <= o.table["b"].Assignment.Revived || b.At == 0):
 			t.Errorf("%s: %+v", what, b)
 		}
 	}
@@ -237,7 +237,7 @@ func TestRestoredGroupIsStrangeToOthers(t *testing.T) {
 	if !c.parts["b"] || len(c.parts) != 1 {
 		t.Errorf("known are the parts %v", c.parts)
 	}
-	c.opts.Own = &bareOwn{&Group{Name: "a", Claim: Claim{Slots: slotstest.Set(t, "7"), Since: 1}}}
+	c.opts.Own = &bareOwn{&Group{Name: "a", Assignment: Assignment{Slots: slotstest.Set(t, "7"), Since: 1}}}
 	if err := c.related(t.Context(), "127.0.0.1:7002"); err != nil {
 		t.Errorf("a group that has its slots asks others what they are restored from: %v", err)
 	}

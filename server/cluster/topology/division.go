@@ -20,7 +20,7 @@ type Division struct {
 // OtherGroup is a group that this server is not of.
 type OtherGroup struct {
 	*Group
-	Slots *slots.Set // that it has: the claim, without what more senior groups claim, and what was given to it
+	Slots *slots.Set // that it has: the assignment, without what more senior groups claim, and what was given to it
 	Up    bool       // a member of it that hears its leader was heard lately
 }
 

@@ -269,7 +269,7 @@ func (c *Cluster) Take(gossip []byte) error {
 			if before == nil {
 				c.metLocked(name)
 			}
-			kept = kept || before == nil || now.Index != before.Index || now.Claim.Since != before.Claim.Since
+			kept = kept || before == nil || now.Index != before.Index || now.Assignment.Since != before.Assignment.Since
 		}
 	}
 	back := hears && sender != c.name && !c.upLocked(sender) // the group was not heard lately

@@ -89,7 +89,7 @@ func (c *Cluster) listenLocked(own *slots.Set, come map[string]*slots.Set) {
 			own = own.Union(of)
 		}
 	}
-	own = own.Union(come[c.name].Both(SlotsOf(c.own.Claim.Given))) // which come back
+	own = own.Union(come[c.name].Both(SlotsOf(c.own.Assignment.Given))) // which come back
 	if c.listens == nil || !c.listens.Equal(own) {
 		c.listens = own
 		c.opts.ShardChannels(own)
@@ -112,7 +112,7 @@ func (c *Cluster) HeardOf(m Move) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := *c.own
-	own.Claim.Given = WithoutMove(own.Claim.Given, m.Attempt)
+	own.Assignment.Given = WithoutMove(own.Assignment.Given, m.Attempt)
 	t := maps.Clone(c.table)
 	t[c.name] = &own
 	_, _, taken := t.divide()

@@ -14,7 +14,7 @@ import (
 // claimed reports whether the own group has ever claimed slots.
 func (c *Cluster) claimed() bool {
 	g := c.opts.Own.Group()
-	return g != nil && g.Claim.Claimed()
+	return g != nil && g.Assignment.Assigned()
 }
 
 // Part returns which part of a cluster snapshot the group is restored from, as long as it has not claimed the slots of that:

@@ -19,15 +19,15 @@ type Tombstone struct {
 	At    uint64 // in milliseconds of Unix time; later than the one after which the group was revived last
 }
 
-// maxTombstones is how many tombstones a claim has.
+// maxTombstones is how many tombstones an assignment has.
 const maxTombstones = 256
 
-// HasTombstones reports whether the claim has tombstones, or says that the group was revived.
-func (c Claim) HasTombstones() bool { return len(c.Tombstones) > 0 || c.Revived > 0 }
+// HasTombstones reports whether the assignment has tombstones, or says that the group was revived.
+func (c Assignment) HasTombstones() bool { return len(c.Tombstones) > 0 || c.Revived > 0 }
 
-// appendTombstones appends what a claim says of tombstones as it is on disk and in tables: Revived and the number of those that
+// appendTombstones appends what an assignment says of tombstones as it is on disk and in tables: Revived and the number of those that
 // the group knows, then of each the name of the group (a text) and At. Numbers are uvarints; names are in order.
-func (c Claim) appendTombstones(b []byte) []byte {
+func (c Assignment) appendTombstones(b []byte) []byte {
 	b = binary.AppendUvarint(binary.AppendUvarint(b, c.Revived), uint64(len(c.Tombstones)))
 	for _, o := range c.Tombstones {
 		b = binary.AppendUvarint(AppendText(b, o.Group), o.At)
@@ -36,7 +36,7 @@ func (c Claim) appendTombstones(b []byte) []byte {
 }
 
 // Tombstones reads what appendTombstones wrote.
-func (d *Decoder) Tombstones(c *Claim) {
+func (d *Decoder) Tombstones(c *Assignment) {
 	c.Revived = d.Number()
 	n := d.Number()
 	if n > maxTombstones {
@@ -79,8 +79,8 @@ func WithTombstone(all []Tombstone, b Tombstone) []Tombstone {
 func (t Table) removed() map[string]uint64 {
 	removed := map[string]uint64{}
 	for _, g := range t {
-		for _, b := range g.Claim.Tombstones {
-			if of := t[b.Group]; of == nil || of.Claim.Revived < b.At {
+		for _, b := range g.Assignment.Tombstones {
+			if of := t[b.Group]; of == nil || of.Assignment.Revived < b.At {
 				removed[b.Group] = max(removed[b.Group], b.At)
 			}
 		}
@@ -88,9 +88,9 @@ func (t Table) removed() map[string]uint64 {
 	return removed
 }
 
-// Revive returns the claim of the revived group, without what it had and gave before it was removed: the present time counts for
+// Revive returns the assignment of the revived group, without what it had and gave before it was removed: the present time counts for
 // what it gets now. Groups that know that it was removed take what it gave without asking.
-func (c Claim) Revive(buried, now uint64) Claim {
+func (c Assignment) Revive(buried, now uint64) Assignment {
 	c.Slots, c.Given, c.Since, c.Revived = new(slots.Set), nil, max(now, c.Since+1), buried
 	return c
 }
@@ -126,7 +126,7 @@ func (c *Cluster) MayBury(buried []Tombstone, name string) (b Tombstone, err err
 	case len(buried) >= maxTombstones && TombstoneOf(buried, name) == 0:
 		return b, errBuryMany
 	}
-	return Tombstone{Group: name, At: max(c.opts.Wall(), g.Claim.Revived+1)}, nil
+	return Tombstone{Group: name, At: max(c.opts.Wall(), g.Assignment.Revived+1)}, nil
 }
 
 // OwnedBy returns the slots of another group.
@@ -154,7 +154,7 @@ func (c *Cluster) Unheard(all []Tombstone) (more []Tombstone) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(c.table)) {
-		for _, b := range c.table[name].Claim.Tombstones {
+		for _, b := range c.table[name].Assignment.Tombstones {
 			at := TombstoneOf(all, b.Group)
 			if at >= b.At || at == 0 && len(all) >= maxTombstones {
 				continue
@@ -175,7 +175,7 @@ func (c *Cluster) reportRemovedLocked(removed map[string]uint64) {
 		switch {
 		case c.removed[name] == removed[name]:
 		case name == c.name:
-			c.opts.Logf(logs.Warn, "this group was buried at %s by VIGIL.CLUSTER BURY, as it was not heard: the slots %s are not its own any more, and keys of them stay on disk, unseen. CLUSTER ADDSLOTS gives it slots that no group has, with the keys that are here; FLUSHALL and CLUSTER RESET make this server a new one", when, c.own.Claim.Slots)
+			c.opts.Logf(logs.Warn, "this group was buried at %s by VIGIL.CLUSTER BURY, as it was not heard: the slots %s are not its own any more, and keys of them stay on disk, unseen. CLUSTER ADDSLOTS gives it slots that no group has, with the keys that are here; FLUSHALL and CLUSTER RESET make this server a new one", when, c.own.Assignment.Slots)
 		default:
 			level := logs.Warn
 			if c.removed == nil { // this server starts, and has said so before
@@ -201,7 +201,7 @@ func (c *Cluster) TookBefore(m Move) bool {
 	defer c.mu.Unlock()
 	taken := new(slots.Set)
 	if g := c.table[m.Group]; g != nil {
-		taken = g.Claim.Slots.Union(SlotsOf(g.Claim.Given))
+		taken = g.Assignment.Slots.Union(SlotsOf(g.Assignment.Given))
 	}
 	for _, g := range c.Division().Others {
 		taken = taken.Union(g.Slots)

@@ -18,17 +18,17 @@ func claims(t testing.TB, of map[string]string) Table {
 	t.Helper()
 	all := Table{}
 	for name, text := range of {
-		all[name] = &Group{Name: name, Index: 1, Claim: Claim{Slots: slotstest.Set(t, text), Since: 10}, Members: []GroupMember{{ID: 1, Address: "h:1"}}}
+		all[name] = &Group{Name: name, Index: 1, Assignment: Assignment{Slots: slotstest.Set(t, text), Since: 10}, Members: []GroupMember{{ID: 1, Address: "h:1"}}}
 	}
 	return all
 }
 
 func buries(all Table, burier, name string, at uint64) {
 	g := all[burier]
-	g.Claim.Tombstones = WithTombstone(g.Claim.Tombstones, Tombstone{name, at})
+	g.Assignment.Tombstones = WithTombstone(g.Assignment.Tombstones, Tombstone{name, at})
 }
 
-// The slots of a removed group are free, whichever groups have its tombstone, and belong to whoever claims them later. A later claim
+// The slots of a removed group are free, whichever groups have its tombstone, and belong to whoever claims them later. A later assignment
 // of the group changes nothing. That it was revived does, if it knew all tombstones.
 func TestSlotsOfARemovedGroupAreFree(t *testing.T) {
 	want := func(what string, all Table, of map[string]string) {
@@ -50,13 +50,13 @@ func TestSlotsOfARemovedGroupAreFree(t *testing.T) {
 	want("one tombstone", all, map[string]string{"b": "10-19", "c": "20-29"})
 	buries(all, "c", "a", 200)
 	want("two tombstones", all, map[string]string{"b": "10-19", "c": "20-29"})
-	all["c"].Claim.Slots = slotstest.Set(t, "5 20-29")
+	all["c"].Assignment.Slots = slotstest.Set(t, "5 20-29")
 	want("another group takes a slot, which has had slots for less long", all, map[string]string{"b": "10-19", "c": "5 20-29"})
-	all["a"].Claim.Since = 300
-	want("a claim after the tombstones", all, map[string]string{"b": "10-19", "c": "5 20-29"})
-	all["a"].Claim.Revived = 199
+	all["a"].Assignment.Since = 300
+	want("an assignment after the tombstones", all, map[string]string{"b": "10-19", "c": "5 20-29"})
+	all["a"].Assignment.Revived = 199
 	want("revived after the first tombstone", all, map[string]string{"b": "10-19", "c": "5 20-29"})
-	all["a"].Claim.Revived = 200
+	all["a"].Assignment.Revived = 200
 	want("revived", all, map[string]string{"a": "0-4 6-9", "b": "10-19", "c": "5 20-29"})
 	buries(all, "a", "b", 50)
 	want("it buries another one", all, map[string]string{"a": "0-4 6-9", "c": "5 20-29"})
@@ -73,9 +73,9 @@ func TestSlotsOfARemovedGroupAreFree(t *testing.T) {
 // away itself does not count.
 func TestSlotsGivenToARemovedGroupComeBack(t *testing.T) {
 	all := claims(t, map[string]string{"a": "0-9", "b": "10-19", "c": "7"})
-	all["a"].Claim.Slots = slotstest.Set(t, "0-4")
-	all["a"].Claim.Given = []Move{{1, "b", slotstest.Set(t, "5-7"), MoveOpen}, {2, "c", slotstest.Set(t, "8"), MoveOpen}}
-	all["b"].Claim.Given = []Move{{3, "c", slotstest.Set(t, "15"), MoveOpen}}
+	all["a"].Assignment.Slots = slotstest.Set(t, "0-4")
+	all["a"].Assignment.Given = []Move{{1, "b", slotstest.Set(t, "5-7"), MoveOpen}, {2, "c", slotstest.Set(t, "8"), MoveOpen}}
+	all["b"].Assignment.Given = []Move{{3, "c", slotstest.Set(t, "15"), MoveOpen}}
 	buries(all, "a", "b", 100)
 	_, come, taken := all.divide()
 	if come["a"].String() != "5-6" || come["c"].String() != "8" || come["b"] != nil || taken.String() != "0-8" {
@@ -92,21 +92,21 @@ func someTombstones(n int) (all []Tombstone) {
 
 // Tombstones are kept in entries and in tables; what has none is written as before there were any.
 func TestTombstonesAreReadAsTheyWereWritten(t *testing.T) {
-	for _, c := range []Claim{{Slots: slotstest.Set(t, "0-9"), Since: 5, Tombstones: someTombstones(3)}, {Slots: new(slots.Set), Revived: 7},
+	for _, c := range []Assignment{{Slots: slotstest.Set(t, "0-9"), Since: 5, Tombstones: someTombstones(3)}, {Slots: new(slots.Set), Revived: 7},
 		{Slots: slotstest.Set(t, "3"), Since: 1, Given: someMoves(t), Taking: someMoves(t)[1:], Tombstones: append([]Tombstone{{"", 1 << 62}}, someTombstones(maxTombstones-1)...), Revived: 9}} {
 		b := c.Encode()
-		if got := DecodeClaim(b, Claim{}); !reflect.DeepEqual(got.Encode(), b) || !slices.Equal(got.Tombstones, c.Tombstones) || got.Revived != c.Revived || len(got.Given) != len(c.Given) {
+		if got := DecodeAssignment(b, Assignment{}); !reflect.DeepEqual(got.Encode(), b) || !slices.Equal(got.Tombstones, c.Tombstones) || got.Revived != c.Revived || len(got.Given) != len(c.Given) {
 			t.Errorf("%+v is read as %+v", c, got)
 		}
-		behind := len(Claim{Slots: c.Slots, Since: c.Since, Given: c.Given, Taking: c.Taking}.Encode())
+		behind := len(Assignment{Slots: c.Slots, Since: c.Since, Given: c.Given, Taking: c.Taking}.Encode())
 		for n := max(behind, len(c.append(nil))+2) + 1; n < len(b); n++ {
-			if got := DecodeClaim(b[:n], Claim{Since: 77}); got.Since != 77 {
+			if got := DecodeAssignment(b[:n], Assignment{Since: 77}); got.Since != 77 {
 				t.Errorf("%d of %d bytes: %+v", n, len(b), got)
 			}
 		}
-		all := Table{"g": {Name: "g", Index: 4, Claim: c, Term: 2}, "h": {Name: "h", Claim: Claim{Slots: new(slots.Set)}}}
+		all := Table{"g": {Name: "g", Index: 4, Assignment: c, Term: 2}, "h": {Name: "h", Assignment: Assignment{Slots: new(slots.Set)}}}
 		read, err := decodeTable(all.Encode())
-		if err != nil || !slices.Equal(read["g"].Claim.Tombstones, c.Tombstones) || read["g"].Claim.Revived != c.Revived || read["g"].Term != 2 || read["h"].Claim.HasTombstones() {
+		if err != nil || !slices.Equal(read["g"].Assignment.Tombstones, c.Tombstones) || read["g"].Assignment.Revived != c.Revived || read["g"].Term != 2 || read["h"].Assignment.HasTombstones() {
 			t.Errorf("table: %+v, %v", read["g"], err)
 		}
 	}
@@ -117,12 +117,12 @@ func TestTombstonesAreReadAsTheyWereWritten(t *testing.T) {
 		"a long name":  {{strings.Repeat("n", MaxGroupName+1), 1}},
 		"too many":     someTombstones(maxTombstones + 1),
 	} {
-		d, c := Decoder{Rest: Claim{Tombstones: bad}.appendTombstones(nil)}, Claim{}
+		d, c := Decoder{Rest: Assignment{Tombstones: bad}.appendTombstones(nil)}, Assignment{}
 		if d.Tombstones(&c); d.Err == nil {
 			t.Errorf("%s: %v", what, c.Tombstones)
 		}
 	}
-	d, c := Decoder{Rest: []byte{0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}}, Claim{}
+	d, c := Decoder{Rest: []byte{0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}}, Assignment{}
 	if d.Tombstones(&c); d.Err == nil || c.Tombstones != nil {
 		t.Errorf("a length that is a lie: %v, %v", c, d.Err)
 	}
@@ -130,41 +130,41 @@ func TestTombstonesAreReadAsTheyWereWritten(t *testing.T) {
 
 // Tables and entries without tombstones are those of versions that knew of none, which are read as they are.
 func TestFormsWithoutTombstonesAreTheFormerOnes(t *testing.T) {
-	c := Claim{Slots: slotstest.Set(t, "3-5"), Since: 9}
+	c := Assignment{Slots: slotstest.Set(t, "3-5"), Since: 9}
 	moves := c
 	moves.Given = []Move{{1, "b", slotstest.Set(t, "1"), MoveOpen}}
-	for want, c := range map[string]Claim{"\x09\x01\x03\x02": c, "\x09\x01\x03\x02" + "\x01\x01\x00\x01b\x01\x01\x00" + "\x00": moves} {
+	for want, c := range map[string]Assignment{"\x09\x01\x03\x02": c, "\x09\x01\x03\x02" + "\x01\x01\x00\x01b\x01\x01\x00" + "\x00": moves} {
 		if got := c.Encode(); string(got) != want {
 			t.Errorf("an entry is %q, want %q", got, want)
 		}
-		if got := DecodeClaim([]byte(want), Claim{}); got.HasTombstones() || !got.Slots.Equal(c.Slots) || len(got.Given) != len(c.Given) {
+		if got := DecodeAssignment([]byte(want), Assignment{}); got.HasTombstones() || !got.Slots.Equal(c.Slots) || len(got.Given) != len(c.Given) {
 			t.Errorf("%q is read as %+v", want, got)
 		}
 		format := byte(1)
 		if c.Moving() {
 			format = 2
 		}
-		b := Table{"a": {Name: "a", Claim: c}}.Encode()
-		if got, err := decodeTable(b); b[0] != format || err != nil || got["a"].Claim.HasTombstones() {
+		b := Table{"a": {Name: "a", Assignment: c}}.Encode()
+		if got, err := decodeTable(b); b[0] != format || err != nil || got["a"].Assignment.HasTombstones() {
 			t.Errorf("a table begins with %d, and is read as %+v, %v", b[0], got, err)
 		}
 	}
 }
 
-// Whatever comes as a claim is read as one that is written again alike, or changes nothing.
-func FuzzClaimIsReadOrIgnored(f *testing.F) {
-	f.Add(Claim{Slots: slotstest.Set(f, "0-5 9"), Since: 3}.Encode())
-	f.Add(Claim{Slots: slotstest.Set(f, "1"), Given: someMoves(f), Taking: someMoves(f)[:1], Tombstones: someTombstones(3), Revived: 8}.Encode())
+// Whatever comes as an assignment is read as one that is written again alike, or changes nothing.
+func FuzzAssignmentIsReadOrIgnored(f *testing.F) {
+	f.Add(Assignment{Slots: slotstest.Set(f, "0-5 9"), Since: 3}.Encode())
+	f.Add(Assignment{Slots: slotstest.Set(f, "1"), Given: someMoves(f), Taking: someMoves(f)[:1], Tombstones: someTombstones(3), Revived: 8}.Encode())
 	f.Add([]byte{0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got := DecodeClaim(b, Claim{Since: 77})
+		got := DecodeAssignment(b, Assignment{Since: 77})
 		if got.Slots == nil {
 			if got.Since != 77 || got.HasTombstones() || got.Moving() {
-				t.Errorf("what is no claim is read as %+v", got)
+				t.Errorf("what is no assignment is read as %+v", got)
 			}
 			return
 		}
-		if again := DecodeClaim(got.Encode(), Claim{}); !bytes.Equal(again.Encode(), got.Encode()) {
+		if again := DecodeAssignment(got.Encode(), Assignment{}); !bytes.Equal(again.Encode(), got.Encode()) {
 			t.Errorf("%+v is read as %+v", got, again)
 		}
 	})

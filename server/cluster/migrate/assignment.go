@@ -28,7 +28,7 @@ func (o *Slots) First() {
 	if restored != nil {
 		want = of
 	}
-	if want == nil || o.now().Claimed() || !o.leads() || o.cluster.Removed(o.cluster.Name()) {
+	if want == nil || o.now().Assigned() || !o.leads() || o.cluster.Removed(o.cluster.Name()) {
 		return
 	}
 	for _, contact := range o.opts.Contacts {
@@ -39,7 +39,7 @@ func (o *Slots) First() {
 	}
 	ctx, cancel := context.WithTimeout(o.opts.Done, topology.ExchangeTimeout)
 	defer cancel()
-	err := o.once(ctx, func(m topology.Claim) (topology.Claim, error) { return o.with(m, want) })
+	err := o.once(ctx, func(m topology.Assignment) (topology.Assignment, error) { return o.with(m, want) })
 	switch {
 	case err == nil:
 		o.opts.Logf(logs.Notice, "the group has the slots %s from now on", want)
@@ -65,7 +65,7 @@ const outdonePeriods = 3
 // of several): others would believe what they know of its former life until it has grown as old. outdone says that others
 // know more now. before and periods are in how many exchanges in a row they did.
 func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
-	if !outdone || !o.leads() || !o.now().Claimed() || o.cluster.Removed(o.cluster.Name()) {
+	if !outdone || !o.leads() || !o.now().Assigned() || o.cluster.Removed(o.cluster.Name()) {
 		return 0
 	}
 	if before+1 < outdonePeriods {
@@ -73,7 +73,7 @@ func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
 	}
 	ctx, cancel := context.WithTimeout(o.opts.Done, topology.ExchangeTimeout)
 	defer cancel()
-	err := o.once(ctx, func(m topology.Claim) (topology.Claim, error) {
+	err := o.once(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		c := m
 		c.Since = o.opts.Wall()
 		return c, nil
@@ -86,32 +86,32 @@ func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
 	return 0
 }
 
-// with returns the claim of a group with some more slots, unless another group has one of them. They revive a group
+// with returns the assignment of a group with some more slots, unless another group has one of them. They revive a group
 // that was removed.
-func (o *Slots) with(m topology.Claim, add *slots.Set) (topology.Claim, error) {
+func (o *Slots) with(m topology.Assignment, add *slots.Set) (topology.Assignment, error) {
 	d := o.cluster.Division()
 	for _, g := range d.Others {
 		if taken := g.Slots.Both(add); taken.Len() > 0 {
-			return topology.Claim{}, fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.opts.Secret, g.Name, g.Group), ErrSlotsTaken)
+			return topology.Assignment{}, fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.opts.Secret, g.Name, g.Group), ErrSlotsTaken)
 		}
 	}
 	c := m
 	if d.Removed(o.cluster.Name()) {
 		if len(c.Taking) > 0 { // what has come of their keys is removed first
-			return topology.Claim{}, errSlotsMove
+			return topology.Assignment{}, errSlotsMove
 		}
 		c = c.Revive(d.RemovedAt[o.cluster.Name()], o.opts.Wall())
 	}
 	if moves := topology.SlotsOf(c.Given).Union(topology.SlotsOf(c.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
-		return topology.Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
+		return topology.Assignment{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
 	want := c.Slots.Union(add)
 	switch restored, of := o.cluster.Part(); {
 	case restored != nil && !of.Equal(want):
-		return topology.Claim{}, errRestoredSlots
+		return topology.Assignment{}, errRestoredSlots
 	case restored == nil && want.Len() < slots.Count:
 		if err := o.mayHaveSome(m); err != nil {
-			return topology.Claim{}, err
+			return topology.Assignment{}, err
 		}
 	}
 	if c.Slots = want; c.Since == 0 {
@@ -122,8 +122,8 @@ func (o *Slots) with(m topology.Claim, add *slots.Set) (topology.Claim, error) {
 
 // mayHaveSome returns an error for a group that has written data before it has ever claimed slots: it may have keys of
 // all of them, which some slots would hide.
-func (o *Slots) mayHaveSome(m topology.Claim) error {
-	if m.Claimed() {
+func (o *Slots) mayHaveSome(m topology.Assignment) error {
+	if m.Assigned() {
 		return nil
 	}
 	if written, err := o.opts.Written(); written || err != nil {
@@ -136,19 +136,19 @@ var errRestoredSlots = errors.New("cluster: the group was restored from a part o
 
 // Claim gives slots that no group has to that of this server, which leads it.
 func (o *Slots) Claim(ctx context.Context, add *slots.Set) error {
-	return o.reclaim(ctx, func(now topology.Claim) (topology.Claim, error) { return o.with(now, add) })
+	return o.reclaim(ctx, func(now topology.Assignment) (topology.Assignment, error) { return o.with(now, add) })
 }
 
 // Drop takes slots from the group of this server, which leads it.
 func (o *Slots) Drop(ctx context.Context, drop *slots.Set) error {
-	return o.reclaim(ctx, func(now topology.Claim) (topology.Claim, error) {
+	return o.reclaim(ctx, func(now topology.Assignment) (topology.Assignment, error) {
 		now.Slots = now.Slots.Without(drop)
 		return now, nil
 	})
 }
 
-// reclaim changes the claim of the group, and returns when this server goes by that.
-func (o *Slots) reclaim(ctx context.Context, next func(now topology.Claim) (topology.Claim, error)) error {
+// reclaim changes the assignment of the group, and returns when this server goes by that.
+func (o *Slots) reclaim(ctx context.Context, next func(now topology.Assignment) (topology.Assignment, error)) error {
 	err := o.once(ctx, next)
 	o.cluster.Look()
 	o.cluster.Broadcast()
@@ -156,13 +156,13 @@ func (o *Slots) reclaim(ctx context.Context, next func(now topology.Claim) (topo
 }
 
 // once changes the slots of the group, unless another change is under way.
-func (o *Slots) once(ctx context.Context, next func(now topology.Claim) (topology.Claim, error)) error {
-	var want topology.Claim
-	_, err := o.opts.Group.Agree(ctx, topology.Change{Next: func(_ uint64, now topology.Claim) (_ topology.Claim, err error) {
+func (o *Slots) once(ctx context.Context, next func(now topology.Assignment) (topology.Assignment, error)) error {
+	var want topology.Assignment
+	_, err := o.opts.Group.Agree(ctx, topology.Change{Next: func(_ uint64, now topology.Assignment) (_ topology.Assignment, err error) {
 		want, err = next(now)
 		return want, err
-	}, Done: func(now topology.Claim) bool {
-		return now.Claimed() && now.Since == want.Since && now.Slots.Equal(want.Slots)
+	}, Done: func(now topology.Assignment) bool {
+		return now.Assigned() && now.Since == want.Since && now.Slots.Equal(want.Slots)
 	}})
 	return err
 }
