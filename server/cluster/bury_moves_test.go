@@ -109,7 +109,7 @@ func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	a.until("the move is over", func() bool { return !a.assignment().Moving() })
 	a.until("the slots are of nobody", func() bool { // which is known a moment after the roster
 		got := a.node.Division()
-		return got.Slots.Both(of).Len() == 0 && got.Arriving.Len() == 0 && !got.Covered
+		return got.Slots.Both(of).Len() == 0 && got.Importing.Len() == 0 && !got.Covered
 	})
 	if _, removals := a.sees(); removals == 0 {
 		t.Error("keys that may not be all are left")

@@ -163,7 +163,7 @@ func (h *Handle) EndMove(attempt uint64) {
 }
 
 // Passing returns the slots that are being moved; see [migrate.Slots.Passing].
-func (h *Handle) Passing() (arriving, expected, left *slots.Set) {
+func (h *Handle) Passing() (importing, expected, left *slots.Set) {
 	n := h.Node()
 	if n.slots == nil || n.runner.Load() == nil {
 		return nil, nil, nil

@@ -102,7 +102,7 @@ func (o *Slots) with(m topology.Assignment, add *slots.Set) (topology.Assignment
 		}
 		c = c.Revive(d.RemovedAt[o.cluster.Name()], o.opts.Wall())
 	}
-	if moves := topology.SlotsOf(c.Given).Union(topology.SlotsOf(c.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
+	if moves := topology.SlotsOf(c.Given).Union(topology.SlotsOf(c.Taking)).Union(d.Importing).Both(add); moves.Len() > 0 {
 		return topology.Assignment{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
 	want := c.Slots.Union(add)

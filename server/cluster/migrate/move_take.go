@@ -93,10 +93,10 @@ func (o *Slots) open(attempt uint64) bool {
 // keysCome takes keys in. The server asks again under the locks of the keys whether they are expected: between two
 // leaderships of this member another one may have ended the move.
 func (o *Slots) keysCome(ctx context.Context, from string, attempt uint64, keys []byte) error {
-	if err := o.arrivals.Take(ctx); err != nil {
+	if err := o.importing.Take(ctx); err != nil {
 		return err
 	}
-	defer o.arrivals.Leave()
+	defer o.importing.Leave()
 	if m := topology.MoveOf(o.now().Taking, attempt); m == nil || m.Group != from {
 		return errNoSuchMove
 	}
@@ -105,10 +105,10 @@ func (o *Slots) keysCome(ctx context.Context, from string, attempt uint64, keys 
 
 // complete notes in the log that all keys of an attempt are in it.
 func (o *Slots) complete(ctx context.Context, from string, attempt uint64) error {
-	if err := o.arrivals.Take(ctx); err != nil {
+	if err := o.importing.Take(ctx); err != nil {
 		return err
 	}
-	defer o.arrivals.Leave()
+	defer o.importing.Leave()
 	switch m := topology.MoveOf(o.now().Taking, attempt); {
 	case m == nil || m.Group != from || m.State == topology.MoveVoid:
 		return errNoSuchMove
@@ -176,10 +176,10 @@ func (o *Slots) elsewhere(but string) *slots.Set {
 
 // claim takes the slots of a complete move, which the other group has given away.
 func (o *Slots) claim(ctx context.Context, attempt uint64) error {
-	if err := o.arrivals.Take(ctx); err != nil {
+	if err := o.importing.Take(ctx); err != nil {
 		return err
 	}
-	defer o.arrivals.Leave()
+	defer o.importing.Leave()
 	if topology.MoveOf(o.now().Taking, attempt) == nil {
 		return nil
 	}
@@ -316,12 +316,12 @@ func (o *Slots) report(what string, err error) {
 // Passing returns the slots that are being moved: those that other groups have given to this server's, which has not
 // taken them yet; those whose keys may come, or have come; and those that it has given away, whose keys may still be
 // here. All are nil in the usual case that there are none.
-func (o *Slots) Passing() (arriving, expected, left *slots.Set) {
-	if d := o.cluster.Division(); d.Arriving.Len() > 0 {
-		arriving = d.Arriving
+func (o *Slots) Passing() (importing, expected, left *slots.Set) {
+	if d := o.cluster.Division(); d.Importing.Len() > 0 {
+		importing = d.Importing
 	}
 	if now := o.now(); now.Moving() {
 		expected, left = topology.SlotsOf(now.Taking), topology.SlotsOf(now.Given)
 	}
-	return arriving, expected, left
+	return importing, expected, left
 }

@@ -65,8 +65,8 @@ type Slots struct {
 	opts    Options
 	cluster *topology.Cluster
 	periods int // exchanges in a row in which others told more of the own group; of Renew
-	// arrivals is held while keys or slots are taken: none of an attempt come when its slots have.
-	arrivals Turn
+	// importing is held while keys or slots are taken: none of an attempt come when its slots have.
+	importing Turn
 
 	mu       sync.Mutex
 	leaving  *leaving          // the move that this leader makes; guarded by mu
@@ -76,7 +76,7 @@ type Slots struct {
 }
 
 // New returns the slots of a group. Nothing is done about them before Run.
-func New(o Options) *Slots { return &Slots{opts: o, cluster: o.Cluster, arrivals: NewTurn()} }
+func New(o Options) *Slots { return &Slots{opts: o, cluster: o.Cluster, importing: NewTurn()} }
 
 // now is the assignment that this server goes by.
 func (o *Slots) now() topology.Assignment {

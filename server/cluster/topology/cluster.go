@@ -166,7 +166,7 @@ func (c *Cluster) reckonLocked() {
 		t[name] = c.own
 	}
 	of, come, taken := t.divide()
-	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Arriving: come[name].Union(nil), RemovedAt: t.removed()}
+	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Importing: come[name].Union(nil), RemovedAt: t.removed()}
 	d.Whole = d.Slots.Len() == slots.Count
 	roster := map[uint64]string{}
 	for _, other := range slices.Sorted(maps.Keys(c.table)) {

@@ -7,9 +7,9 @@ type Division struct {
 	Name   string       // of this server's group
 	Slots  *slots.Set   // of this server's group
 	Others []OtherGroup // in the order of their names
-	// Arriving are slots that other groups have given to this server's, which has not taken them yet, and those that it gave
+	// Importing are slots that other groups have given to this server's, which has not taken them yet, and those that it gave
 	// to a removed group.
-	Arriving *slots.Set
+	Importing *slots.Set
 	// Covered says that every slot is one of a group, and that of every other group something was
 	// heard lately.
 	Covered   bool

@@ -142,7 +142,7 @@ func (c *Cluster) OwnedBy(name string) *slots.Set {
 // Owned returns the slots of all groups, with those that one is about to get.
 func (c *Cluster) Owned() *slots.Set {
 	d := c.Division()
-	all := d.Slots.Union(d.Arriving)
+	all := d.Slots.Union(d.Importing)
 	for _, g := range d.Others {
 		all = all.Union(g.Slots)
 	}
