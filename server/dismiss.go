@@ -72,7 +72,7 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 			if g, _ := h.groupOf(id); asked && g == nil {
 				return nil
 			}
-			if clock.Rest(ctx, h.srv.clock, lookForDismissed); ctx.Err() != nil {
+			if clock.Rest(ctx, h.srv.clock, lookForDismissed) != nil {
 				return context.Cause(ctx)
 			}
 		}
@@ -116,7 +116,7 @@ func (h host) dismissAlone(ctx context.Context, id string) error {
 		case len(g.Members) == 1:
 			return h.Dismiss(ctx, id, g.Members[i].Address())
 		}
-		if clock.Rest(ctx, h.srv.clock, lookForAlone); ctx.Err() != nil {
+		if clock.Rest(ctx, h.srv.clock, lookForAlone) != nil {
 			return context.Cause(ctx)
 		}
 	}

@@ -189,15 +189,8 @@ func (n *Node) refused(incoming bool, where string, why error) {
 
 // attend asks the leader for what this member wants: to vote when it has caught up, or to leave.
 func (n *Node) attend() {
-	tick := time.NewTicker(max(n.config.Election, 100*time.Millisecond))
-	defer tick.Stop()
 	last, since := "", time.Duration(0)
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for n.rest(n.ctx, max(n.config.Election, 100*time.Millisecond)) == nil {
 		if !n.gone.Load() {
 			since = n.leaderless(n.runner.Load().View(), since)
 		}

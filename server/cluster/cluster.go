@@ -14,11 +14,11 @@ func (n *Node) findCluster(self *topology.Identity, logf func(format string, arg
 		Dial: n.dial, ReceivePublished: n.server.Published, Respond: n.respondToOthers, MaxRequest: migrate.MaxKeys + 1<<20, Refused: n.refusedByOthers, Logf: logf})
 	c, due := n.config.Cluster, func(what string) bool { return n.said.Due(what, n.monotonic()) }
 	n.cluster, err = topology.New(topology.Options{Self: self, Secret: n.config.Secret, Own: own{n}, Network: n.beside,
-		Contacts: c.Contacts, Silence: c.Silence, Names: n.config.Names, Now: n.monotonic, Wall: wallClock,
+		Contacts: c.Contacts, Silence: c.Silence, Names: n.config.Names, Now: n.monotonic, Clock: n.environment().Clock,
 		Done: n.ctx, Go: n.tasks.Go, Logf: n.config.Logf, Due: due, Strange: fatalToServer,
 		ShardChannels: n.server.ShardChannels, Asked: n.server.Asked})
 	n.slots = migrate.New(migrate.Options{Group: group{n}, Cluster: n.cluster, Network: n.beside, Secret: n.config.Secret,
-		Slots: c.Slots, All: c.All, Contacts: c.Contacts, Written: n.written, Refer: n.follows, Now: n.monotonic, Wall: wallClock,
+		Slots: c.Slots, All: c.All, Contacts: c.Contacts, Written: n.written, Refer: n.follows, Now: n.monotonic, Clock: n.environment().Clock,
 		Done: n.ctx, Go: n.tasks.Go, Logf: n.config.Logf, Due: due,
 		Databases: n.server.Databases, TakeKeys: n.server.TakeKeys, RemoveKeys: n.server.RemoveKeys, OrderMove: n.server.OrderMove})
 	return err

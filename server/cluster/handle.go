@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/migrate"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/server/internal/handlers"
 )
 
@@ -72,16 +73,9 @@ func (n *Node) awaitLead() {
 	if m := n.roster(); len(m.Conf.GetVoters()) != 1 || !m.Voter(n.self.Member) || n.gone.Load() {
 		return
 	}
-	tick, late := time.NewTicker(5*time.Millisecond), time.After(leadPatience)
-	defer tick.Stop()
-	for !n.View().Leads {
-		select {
-		case <-tick.C:
-		case <-late:
-			return
-		case <-n.ctx.Done():
-			return
-		}
+	ctx, cancel := clock.Within(n.ctx, n.environment().Clock, leadPatience)
+	defer cancel()
+	for !n.View().Leads && n.rest(ctx, 5*time.Millisecond) == nil {
 	}
 }
 

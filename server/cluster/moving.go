@@ -36,6 +36,9 @@ var (
 // moveTimeout is how long a server waits for a group to take it in or to let it go.
 const moveTimeout = 10 * time.Second
 
+// changePause is how often a server that changes its group looks whether it has.
+const changePause = 20 * time.Millisecond
+
 // Replicate makes this server a member of the group that the server at an address of clients leads. The server must be
 // a group by itself without slots and keys, or a replica, which leaves its group and loses its data. Replicate returns
 // when clients can read the server, or after a while if it gets much data.
@@ -197,9 +200,7 @@ func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identit
 			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
 		}
 		n.config.Logf(logs.Info, "waits until %s takes this server in: %v", topology.GroupLabel(n.config.Secret, g.Name, g), err)
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
+		if n.rest(ctx, delay) != nil {
 			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
 		}
 	}
@@ -213,15 +214,8 @@ func (n *Node) memberOf(group string) *topology.Identity {
 // settle waits until this server has what its group had when it joined, hears the leader, and other groups have
 // heard of it: tools ask them next.
 func (n *Node) settle(ctx context.Context) {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if v := n.View(); v.Leader != 0 && slices.Contains(n.roster().IDs(), n.self.Member) {
-			break
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+	for n.View().Leader == 0 || !slices.Contains(n.roster().IDs(), n.self.Member) {
+		if n.rest(ctx, changePause) != nil {
 			return
 		}
 	}
@@ -243,12 +237,8 @@ func (n *Node) resign(ctx context.Context) error {
 		return raftnode.ErrLastVoter
 	}
 	n.leaving.Store(true) // attend asks for it
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
 	for !n.gone.Load() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		if n.rest(ctx, changePause) != nil {
 			n.leaving.Store(false)
 			return errStillOf
 		}

@@ -165,7 +165,7 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 	}
 	r, err := raftnode.Run(store, lazy, raftnode.RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
 		Mesh: n.mesh, SendState: n.sendState, Role: raftnode.Role{Lead: server.Lead, Follow: server.Follow, Acknowledged: server.Acknowledged, Settle: server.Settle}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed, Led: n.reportLead,
-		Odd: n.config.Cluster != nil, Now: n.environment().Now, Logf: n.config.Logf})
+		Odd: n.config.Cluster != nil, Now: n.environment().Now, Clock: n.environment().Clock, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()
 		return err

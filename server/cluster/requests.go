@@ -190,15 +190,15 @@ const (
 // insist asks until there is a reply that is final, or ctx ends. Why it has to wait is logged when
 // that changes. patience is how long a request may be doubted.
 func (n *Node) insist(ctx context.Context, m asker, addresses []string, q *request, patience time.Duration) (*reply, error) {
-	last, since := "", time.Time{} // of the doubt
+	last, since := "", time.Duration(0) // of the doubt; 0 without one
 	for delay := firstPause; ; delay = min(2*delay, lastPause) {
 		a, err := ask(ctx, m, addresses, q)
 		var refused refusedRequest
 		var doubt doubted
 		if !errors.As(err, &doubt) {
-			since = time.Time{}
-		} else if since.IsZero() {
-			since = time.Now()
+			since = 0
+		} else if since == 0 {
+			since = n.monotonic()
 		}
 		switch {
 		case err == nil && a.Gone:
@@ -207,16 +207,14 @@ func (n *Node) insist(ctx context.Context, m asker, addresses []string, q *reque
 			return a, nil
 		case ctx.Err() != nil:
 			return nil, raftnode.ErrStopped
-		case errors.As(err, &refused), fatalToServer(err), !since.IsZero() && time.Since(since) > patience:
+		case errors.As(err, &refused), fatalToServer(err), since != 0 && n.monotonic()-since > patience:
 			return nil, fmt.Errorf("cluster: the group refuses to let the server %s: %w", q.What, err)
 		}
 		if text := err.Error(); text != last {
 			last = text
 			n.config.Logf(logs.Notice, "waits until it may %s: %v", q.What, err)
 		}
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
+		if n.rest(ctx, delay) != nil {
 			return nil, raftnode.ErrStopped
 		}
 	}

@@ -27,9 +27,6 @@ func (n *Node) compare(c topology.Assignment) {
 	}
 }
 
-// wallClock is the time of an assignment.
-func wallClock() uint64 { return uint64(time.Now().UnixMilli()) }
-
 // group is the group of a node as [migrate.Slots] sees it.
 type group struct{ n *Node }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
@@ -295,9 +294,7 @@ func (n *Node) findGroup(ctx context.Context, self *topology.Identity) error {
 				n.config.Logf(logs.Notice, "waits until %s says which group it is of: %v", address, err)
 			}
 		}
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
+		if n.rest(ctx, delay) != nil {
 			return raftnode.ErrStopped
 		}
 	}

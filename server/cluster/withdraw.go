@@ -23,14 +23,7 @@ const (
 
 // withdraw ends with the node.
 func (h *Handle) withdraw(n *Node) {
-	tick := time.NewTicker(withdrawPeriod)
-	defer tick.Stop()
-	for without := 0; ; {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for without := 0; n.rest(n.ctx, withdrawPeriod) == nil; {
 		group := n.bound()
 		if group == "" {
 			without = 0

@@ -75,7 +75,7 @@ func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
 	defer cancel()
 	err := o.once(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		c := m
-		c.Since = o.opts.Wall()
+		c.Since = o.wall()
 		return c, nil
 	})
 	if err != nil {
@@ -100,7 +100,7 @@ func (o *Slots) with(m topology.Assignment, add *slots.Set) (topology.Assignment
 		if len(c.Taking) > 0 { // what has come of their keys is removed first
 			return topology.Assignment{}, errSlotsMove
 		}
-		c = c.Revive(d.RemovedAt[o.cluster.Name()], o.opts.Wall())
+		c = c.Revive(d.RemovedAt[o.cluster.Name()], o.wall())
 	}
 	if moves := topology.SlotsOf(c.Given).Union(topology.SlotsOf(c.Taking)).Union(d.Importing).Both(add); moves.Len() > 0 {
 		return topology.Assignment{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
@@ -115,7 +115,7 @@ func (o *Slots) with(m topology.Assignment, add *slots.Set) (topology.Assignment
 		}
 	}
 	if c.Slots = want; c.Since == 0 {
-		c.Since = o.opts.Wall()
+		c.Since = o.wall()
 	}
 	return c, nil
 }

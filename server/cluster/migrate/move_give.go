@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -87,7 +88,7 @@ func (o *Slots) leave(ctx context.Context, l *leaving) error {
 			return err
 		}
 		select {
-		case <-time.After(still): // and perhaps longer by then
+		case <-clock.After(o.opts.Clock, still): // and perhaps longer by then
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-o.opts.Done.Done():

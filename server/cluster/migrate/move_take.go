@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -201,7 +201,7 @@ func (o *Slots) claim(ctx context.Context, attempt uint64) error {
 			}
 		}
 		got = *now
-		return m.Takes(now, o.opts.Wall()), nil
+		return m.Takes(now, o.wall()), nil
 	}, func(m topology.Assignment) bool { return topology.MoveOf(m.Taking, attempt) == nil })
 	if err != nil {
 		return err
@@ -285,14 +285,7 @@ func (o *Slots) ended(ctx context.Context, m topology.Move) (bool, error) {
 
 // Run goes on with all moves that are in the log of the group, while this server leads it.
 func (o *Slots) Run() {
-	tick := time.NewTicker(lookAtMoves)
-	defer tick.Stop()
-	for {
-		select {
-		case <-o.opts.Done.Done():
-			return
-		case <-tick.C:
-		}
+	for clock.Rest(o.opts.Done, o.opts.Clock, lookAtMoves) == nil {
 		m := o.now()
 		if !m.Moving() || !o.leads() {
 			continue

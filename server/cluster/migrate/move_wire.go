@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -218,9 +218,7 @@ func (o *Slots) insistMove(ctx context.Context, to string, q *moveRequest) (*mov
 		if err == nil || !errors.As(err, &again) {
 			return a, err
 		}
-		select {
-		case <-time.After(movePause):
-		case <-ctx.Done():
+		if clock.Rest(ctx, o.opts.Clock, movePause) != nil {
 			return nil, err
 		}
 	}

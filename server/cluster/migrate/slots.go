@@ -7,6 +7,7 @@ import (
 
 	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -45,12 +46,11 @@ type Options struct {
 	Written func() (bool, error)
 	// Refer says why this server does not do what a leader does, and where that is found; "" at a leader.
 	Refer func() (why, leader string)
-	// Now is a monotonic clock, and Wall the time in ms of Unix time.
-	Now  func() time.Duration
-	Wall func() uint64
-	Done context.Context // ends with the server
-	Go   func(f func())  // runs a function in a goroutine that whoever closes the server waits for
-	Logf logs.Func
+	Now   func() time.Duration // a monotonic clock
+	Clock clock.Clock          // the time of day, and of pauses
+	Done  context.Context      // ends with the server
+	Go    func(f func())       // runs a function in a goroutine that whoever closes the server waits for
+	Logf  logs.Func
 	// Due reports whether something may be logged that was logged before.
 	Due func(what string) bool
 	// Databases, which may be nil, TakeKeys, RemoveKeys and OrderMove are those of handlers.Handlers.
@@ -77,6 +77,9 @@ type Slots struct {
 
 // New returns the slots of a group. Nothing is done about them before Run.
 func New(o Options) *Slots { return &Slots{opts: o, cluster: o.Cluster, importing: NewTurn()} }
+
+// wall is the time of day, in milliseconds of Unix time.
+func (o *Slots) wall() uint64 { return uint64(o.opts.Clock.Now().UnixMilli()) }
 
 // now is the assignment that this server goes by.
 func (o *Slots) now() topology.Assignment {

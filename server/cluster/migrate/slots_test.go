@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock/clocktest"
 	"github.com/vigildb/vigil/structures/slots"
 	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
@@ -40,15 +41,16 @@ func newAlone(t *testing.T, restored *snapshot.Origin) *alone {
 	t.Helper()
 	g := &alone{t: t, term: 7, held: true}
 	logf, due := func(logs.Level, string, ...any) {}, func(string) bool { return true }
-	began := time.Now()
-	now := func() time.Duration { return time.Since(began) }
+	clock := clocktest.New()
+	began := clock.Now()
+	now := func() time.Duration { return clock.Since(began) }
 	c, err := topology.New(topology.Options{Self: &topology.Identity{Name: "a", Restored: restored}, Own: own{g}, Network: network{g}, Silence: time.Minute,
-		Now: now, Wall: func() uint64 { return 1 << 41 }, Done: t.Context(), Logf: logf, Due: due})
+		Now: now, Clock: clock, Done: t.Context(), Logf: logf, Due: due})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.slots = New(Options{Group: g, Cluster: c, Network: network{g}, Written: func() (bool, error) { return g.written, nil },
-		Refer: func() (why, leader string) { return "", "" }, Now: now, Wall: func() uint64 { return 1 << 41 }, Done: t.Context(), Logf: logf, Due: due})
+		Refer: func() (why, leader string) { return "", "" }, Now: now, Clock: clock, Done: t.Context(), Logf: logf, Due: due})
 	return g
 }
 
@@ -115,7 +117,7 @@ func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
 		}
 	}
 	g.slots.First()
-	if g.assignment.Slots.String() != "6-16383" || g.assignment.Since != 1<<41 {
+	if g.assignment.Slots.String() != "6-16383" || g.assignment.Since != g.slots.wall() {
 		t.Errorf("it has %+v", g.assignment)
 	}
 	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "3")); err != nil {
@@ -178,7 +180,7 @@ func TestGroupThatBeganAgainClaimsItsSlots(t *testing.T) {
 		for _, outdone := range x.outdone {
 			g.slots.Renew(outdone)
 		}
-		if got := g.assignment.Since == 1<<41; got != x.want {
+		if got := g.assignment.Since == g.slots.wall(); got != x.want {
 			t.Errorf("%s: it has claimed its slots again: %v", what, got)
 		}
 	}

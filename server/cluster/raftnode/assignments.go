@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 )
 
 // ProposeAssignment proposes slots in place of those that the group has. It waits for no commit.
@@ -47,9 +48,7 @@ func (r *Runner) Agree(ctx context.Context, c topology.Change) (proposed bool, e
 		if err == nil || proposed || !c.Patient || !errors.Is(err, ErrChanging) {
 			return proposed, err
 		}
-		select {
-		case <-time.After(changePause):
-		case <-ctx.Done():
+		if clock.Rest(ctx, r.config.Clock, changePause) != nil {
 			return false, err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/server/internal/clock"
 )
 
 const (
@@ -59,16 +61,9 @@ func (d *Driver) keepalive(rd *raft.Ready) (end func()) {
 func (r *Runner) keepalive(messages []*raftpb.Message, patience time.Duration) (end func()) {
 	ctx, end := context.WithTimeout(r.ctx, patience)
 	go func() {
-		tick := time.NewTicker(r.config.Election / ticks)
-		defer tick.Stop()
-		for {
+		for ended := false; !ended; ended = clock.Rest(ctx, r.config.Clock, r.config.Election/ticks) != nil {
 			for _, m := range messages {
 				r.config.Mesh.Send(m)
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
 			}
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock"
 
 	"go.etcd.io/raft/v3/raftpb"
 
@@ -71,6 +72,8 @@ type RunnerConfig struct {
 	// Now is a monotonic clock that counts the time in which the machine sleeps: a
 	// lease must not outlast it.
 	Now func() time.Duration
+	// Clock makes pauses.
+	Clock clock.Clock
 	// Logf writes to the log.
 	Logf logs.Func
 }
@@ -92,10 +95,9 @@ type Runner struct {
 
 	turn    sync.Mutex // guards the driver and what is below
 	driver  *Driver
-	stopped error       // what ended the driver: run ends with it
-	late    *time.Timer // fires when something is to be sent that waits
-	pending bool        // it has not fired
-	forcing bool        // a task forces, and sends to forced then
+	stopped error // what ended the driver: run ends with it
+	pending bool  // sendLate is due
+	forcing bool  // a task forces, and sends to forced then
 	// lastForced is when the last of these began, by Now.
 	lastForced time.Duration
 
@@ -210,26 +212,19 @@ func nothing() {}
 // run is the goroutine of the runner. It does what nobody else does.
 func (r *Runner) run() {
 	defer close(r.ended)
-	tick := time.NewTicker(r.config.Election / ticks)
-	defer tick.Stop()
-	r.late = time.NewTimer(lateness)
-	defer r.late.Stop()
-	r.pending = true
-	err := r.take(nothing)
+	tick, err := r.nextTick(), r.take(nothing)
 	for err == nil {
 		select {
 		case <-r.ctx.Done():
 			err = r.take(func() { r.stopped = ErrStopped })
-		case <-tick.C:
-			err = r.take(r.tick)
+		case <-tick:
+			tick, err = r.nextTick(), r.take(r.tick)
 		case <-r.config.Proposals.Wake():
 			err = r.take(nothing)
 		case ask := <-r.asked:
 			err = r.take(ask)
 		case <-r.forced:
 			err = r.take(r.afterForce)
-		case <-r.late.C:
-			err = r.take(r.sendLate)
 		}
 	}
 	if err != ErrStopped {
@@ -255,9 +250,18 @@ func (r *Runner) takeLocked(do func()) error {
 	return r.stopped
 }
 
+// sendLate sends what has waited for entries to go with, in vain.
 func (r *Runner) sendLate() {
-	r.driver.SendLate(r.config.Now())
-	r.pending = false
+	if r.take(func() {
+		r.driver.SendLate(r.config.Now())
+		r.pending = false
+	}) != nil {
+		r.config.Proposals.signal() // run ends
+	}
+}
+
+func (r *Runner) nextTick() <-chan struct{} {
+	return clock.After(r.config.Clock, r.config.Election/ticks)
 }
 
 func (r *Runner) afterForce() {
@@ -288,8 +292,8 @@ func (r *Runner) work() {
 	r.publish()
 	r.force()
 	if due, ok := r.driver.Late(); ok && !r.pending {
-		r.late.Reset(max(0, due-r.config.Now()))
 		r.pending = true
+		r.config.Clock.AfterFunc(max(0, due-r.config.Now()), r.sendLate)
 	}
 	if r.stopped == nil {
 		r.show()
@@ -404,7 +408,7 @@ func (r *Runner) HandOver() {
 		}
 	})
 	select {
-	case <-time.After(mute):
+	case <-clock.After(r.config.Clock, mute):
 	case <-r.ended:
 	}
 	next := func() {
@@ -438,12 +442,12 @@ func (r *Runner) give(do func()) {
 		return
 	}
 	over := false // guarded by mu
-	defer time.AfterFunc(r.config.Election, func() {
+	defer r.config.Clock.AfterFunc(r.config.Election, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		over = true
 		r.moved.Broadcast()
-	}).Stop()
+	})()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.err == nil && !r.led && !over {

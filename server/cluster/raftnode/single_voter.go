@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock"
 
 	"go.etcd.io/raft/v3/raftpb"
 )
@@ -85,13 +86,10 @@ func (r *Runner) force() {
 		return
 	}
 	now := r.config.Now()
-	pause := time.NewTimer(max(0, r.lastForced+forcePause-now))
+	pause := max(0, r.lastForced+forcePause-now)
 	r.forcing, r.lastForced = true, max(now, r.lastForced+forcePause)
 	r.tasks.Go(func() {
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-		case <-r.ctx.Done():
+		if clock.Rest(r.ctx, r.config.Clock, pause) != nil {
 			return
 		}
 		if err := r.replica.Sync(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -57,12 +58,11 @@ type Options struct {
 	Silence  time.Duration
 	// Names returns what this server announces; nil for nothing.
 	Names func() Names
-	// Now is a monotonic clock, and Wall the time in ms of Unix time.
-	Now  func() time.Duration
-	Wall func() uint64
-	Done context.Context // ends with the server
-	Go   func(f func())  // runs a function in a goroutine that whoever closes the server waits for
-	Logf logs.Func
+	Now   func() time.Duration // a monotonic clock
+	Clock clock.Clock          // the time of day, and of pauses
+	Done  context.Context      // ends with the server
+	Go    func(f func())       // runs a function in a goroutine that whoever closes the server waits for
+	Logf  logs.Func
 	// Due reports whether something may be logged that was logged before.
 	Due func(what string) bool
 	// Strange reports whether an error says that a server is of another cluster, or of a version that this one does not understand.

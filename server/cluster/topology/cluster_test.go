@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock/clocktest"
 	"github.com/vigildb/vigil/structures/slots"
 	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
@@ -37,9 +37,10 @@ func (network) SetPeers(map[uint64]string)                                    {}
 
 // bareCluster is what a server of the group a knows of others: nothing.
 func bareCluster() *Cluster {
-	began := time.Now().Add(-time.Hour)
+	clock := clocktest.New()
+	began := clock.Now().Add(-time.Hour)
 	return &Cluster{opts: Options{Self: &Identity{Name: "a"}, Own: &bareOwn{}, Network: network{}, Silence: time.Minute,
-		Now: func() time.Duration { return time.Since(began) }, Wall: func() uint64 { return 1 << 40 }, Logf: func(logs.Level, string, ...any) {}, Due: func(string) bool { return true }},
+		Now: func() time.Duration { return clock.Since(began) }, Clock: clock, Logf: func(logs.Level, string, ...any) {}, Due: func(string) bool { return true }},
 		name: "a", table: Table{}, heard: map[string]time.Duration{}, met: map[string]bool{}, changed: make(chan struct{}, 1)}
 }
 
@@ -67,30 +68,33 @@ func TestGroupIsHeardThroughMembersWithALeader(t *testing.T) {
 
 // News are told at once, and those that come soon after are told together: none of them waits longer than broadcastPause.
 func TestNewsAreToldTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := bareCluster()
-		ctx, end := context.WithCancel(t.Context())
-		o.opts.Done = ctx
-		tick, start := make(chan time.Time), time.Now()
-		var rested <-chan time.Time
-		want := func(everybody, more bool, after time.Duration) {
-			t.Helper()
-			if e, m := o.await(tick, &rested); e != everybody || m != more || time.Since(start) != after {
-				t.Errorf("got %v, %v after %v, want %v, %v after %v", e, m, time.Since(start), everybody, more, after)
-			}
+	o := bareCluster()
+	clock := o.opts.Clock.(*clocktest.Clock)
+	ctx, end := context.WithCancel(t.Context())
+	o.opts.Done = ctx
+	passed := make(chan struct{})
+	close(passed)
+	var tick, rested <-chan struct{}
+	want := func(everybody, more bool) {
+		t.Helper()
+		if e, m := o.await(&tick, &rested); e != everybody || m != more {
+			t.Errorf("got %v, %v at %v, want %v, %v", e, m, clock.Now(), everybody, more)
 		}
-		o.Broadcast()
-		want(true, true, 0)
-		time.AfterFunc(5*time.Millisecond, o.Broadcast)
-		time.AfterFunc(6*time.Millisecond, o.Broadcast)
-		time.AfterFunc(7*time.Millisecond, func() { tick <- time.Now() })
-		want(false, true, 7*time.Millisecond)
-		want(true, true, broadcastPause)
-		time.AfterFunc(time.Minute, o.Broadcast)
-		want(true, true, time.Minute+broadcastPause)
-		end()
-		want(false, false, time.Minute+broadcastPause)
-	})
+	}
+	o.Broadcast()
+	want(true, true)
+	o.Broadcast()
+	o.Broadcast()
+	clock.Advance(broadcastPause - 1)
+	tick = passed
+	want(false, true)
+	clock.Advance(1)
+	want(true, true)
+	clock.Advance(broadcastPause)
+	o.Broadcast()
+	want(true, true)
+	end()
+	want(false, false)
 }
 
 // What is no gossip is refused, and changes nothing.

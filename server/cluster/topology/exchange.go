@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock"
 )
 
 // The exchange of tables with servers of other groups: when, with whom, and what is sent.
@@ -25,12 +26,11 @@ const (
 
 // Run exchanges tables, and tells a steward of it, until the node ends.
 func (c *Cluster) Run(s Steward) {
-	tick := time.NewTicker(lookPeriod)
-	defer tick.Stop()
-	var rested <-chan time.Time
+	var rested <-chan struct{}
+	tick := clock.After(c.opts.Clock, lookPeriod)
 	period := min(exchangePeriod, c.opts.Silence/4)
 	for last := -period; ; {
-		everybody, more := c.await(tick.C, &rested)
+		everybody, more := c.await(&tick, &rested)
 		if !more {
 			return
 		}
@@ -57,7 +57,7 @@ func (c *Cluster) takeOutdone() (outdone bool) {
 
 // await waits until run has something to do: a tick, or news for everybody, but not within broadcastPause of the last ones. rested
 // is the end of that, nil if it is over. At the end of the node there is nothing more.
-func (c *Cluster) await(tick <-chan time.Time, rested *<-chan time.Time) (everybody, more bool) {
+func (c *Cluster) await(tick, rested *<-chan struct{}) (everybody, more bool) {
 	for {
 		changed := c.changed
 		if *rested != nil {
@@ -66,12 +66,13 @@ func (c *Cluster) await(tick <-chan time.Time, rested *<-chan time.Time) (everyb
 		select {
 		case <-c.opts.Done.Done():
 			return false, false
-		case <-tick:
+		case <-*tick:
+			*tick = clock.After(c.opts.Clock, lookPeriod)
 			return false, true
 		case <-*rested:
 			*rested = nil
 		case <-changed:
-			*rested = time.After(broadcastPause)
+			*rested = clock.After(c.opts.Clock, broadcastPause)
 			return true, true
 		}
 	}

@@ -126,7 +126,7 @@ func (c *Cluster) MayBury(buried []Tombstone, name string) (b Tombstone, err err
 	case len(buried) >= maxTombstones && TombstoneOf(buried, name) == 0:
 		return b, errBuryMany
 	}
-	return Tombstone{Group: name, At: max(c.opts.Wall(), g.Assignment.Revived+1)}, nil
+	return Tombstone{Group: name, At: max(uint64(c.opts.Clock.Now().UnixMilli()), g.Assignment.Revived+1)}, nil
 }
 
 // OwnedBy returns the slots of another group.
