@@ -20,12 +20,7 @@ import (
 // What a node does about its own part in the group, beside what the driver does.
 
 // address returns where clients connect to a member, "" if that is not known.
-func (n *Node) address(id uint64) string {
-	n.mu.Lock()
-	m := n.members
-	n.mu.Unlock()
-	return n.addressIn(m, id)
-}
+func (n *Node) address(id uint64) string { return n.addressIn(n.roster(), id) }
 
 // addressIn returns the address of a member: the one that the group has agreed on, else that of the
 // configuration, else the one that this server was told when it joined.
@@ -51,10 +46,7 @@ func (n *Node) founderAddress(id uint64) string {
 
 // addresses are those of all members.
 func (n *Node) addresses() map[uint64]string {
-	n.mu.Lock()
-	m := n.members
-	n.mu.Unlock()
-	of := map[uint64]string{}
+	m, of := n.roster(), map[uint64]string{}
 	for _, id := range m.IDs() {
 		of[id] = n.addressIn(m, id)
 	}

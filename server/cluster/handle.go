@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/migrate"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
@@ -23,8 +25,7 @@ type Handle struct {
 	ctx context.Context // ends with Close
 	end context.CancelFunc
 
-	resets sync.Mutex // guards reset
-	reset  *resetting // nil unless one runs
+	resets singleflight.Group // of Reset
 
 	// changes is held while the group of the server may change, and while it withdraws from another one.
 	changes migrate.Turn

@@ -78,32 +78,13 @@ func (h *Handle) Replicate(ctx context.Context, master string) error {
 // A call amid another one returns what that one returns: CLUSTER FORGET at other servers and CLUSTER RESET at this one,
 // which tools send one after another, ask for the same.
 func (h *Handle) Reset(ctx context.Context) error {
-	h.resets.Lock()
-	r := h.reset
-	if r != nil {
-		h.resets.Unlock()
-		select {
-		case <-r.done:
-			return r.err
-		case <-ctx.Done():
-			return saidToClients{context.Cause(ctx)}
-		}
+	done := h.resets.DoChan("", func() (any, error) { return nil, h.resetAlone(ctx) })
+	select {
+	case r := <-done:
+		return r.Err
+	case <-ctx.Done():
+		return saidToClients{context.Cause(ctx)}
 	}
-	r = &resetting{done: make(chan struct{})}
-	h.reset = r
-	h.resets.Unlock()
-	r.err = h.resetAlone(ctx)
-	h.resets.Lock()
-	h.reset = nil
-	h.resets.Unlock()
-	close(r.done)
-	return r.err
-}
-
-// resetting is a Reset that runs.
-type resetting struct {
-	done chan struct{}
-	err  error // when done is closed
 }
 
 func (h *Handle) resetAlone(ctx context.Context) error {
@@ -184,26 +165,7 @@ func (n *Node) ledBy(address string) *topology.Group {
 // enroll asks another group to take this server in, and returns which member of it the server is to be.
 func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identity, error) {
 	next := n.memberOf(g.Name)
-	m := n.visitor(next)
-	defer m.Close()
-	for delay := firstPause; ; delay = min(2*delay, lastPause) {
-		a, err := ask(ctx, m, n.cluster.LeadersOf(g.Name), &request{What: asksJoin, Address: next.Address, Level: n.newest})
-		if err == nil && (a.Member == 0 || len(a.Members) == 0) {
-			err = refusedRequest{"the group takes the server in without an id"}
-		}
-		var refused refusedRequest
-		switch {
-		case err == nil:
-			next.Member, next.Known = a.Member, a.Members
-			return next, nil
-		case errors.As(err, &refused), ctx.Err() != nil, fatalToServer(err):
-			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
-		}
-		n.config.Logf(logs.Info, "waits until %s takes this server in: %v", topology.GroupLabel(n.config.Secret, g.Name, g), err)
-		if n.rest(ctx, delay) != nil {
-			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
-		}
-	}
+	return next, n.join(ctx, next, func() []string { return n.cluster.LeadersOf(g.Name) }, 0)
 }
 
 // memberOf is this server as a member of another group, which has no number there yet.

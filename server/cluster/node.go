@@ -150,7 +150,10 @@ func listen(c NodeConfig, proposals *raftnode.Proposals, failed chan error) (*No
 func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) error {
 	n.server, n.newest = server, store.NewestLevel()
 	self, err := n.identify(n.ctx, store)
-	if err != nil {
+	switch {
+	case err != nil && n.ctx.Err() != nil:
+		return raftnode.ErrStopped
+	case err != nil:
 		return err
 	}
 	n.mu.Lock()

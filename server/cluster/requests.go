@@ -187,12 +187,14 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// insist asks until there is a reply that is final, or ctx ends. Why it has to wait is logged when
-// that changes. patience is how long a request may be doubted.
-func (n *Node) insist(ctx context.Context, m asker, addresses []string, q *request, patience time.Duration) (*reply, error) {
+// insist asks as a member of a group, at addresses that it looks up each time, until there is a reply that is final, or ctx
+// ends. Why it has to wait is logged when that changes. patience is how long a request may be doubted.
+func (n *Node) insist(ctx context.Context, self *topology.Identity, addresses func() []string, q *request, patience time.Duration) (*reply, error) {
+	m := n.visitor(self)
+	defer m.Close()
 	last, since := "", time.Duration(0) // of the doubt; 0 without one
 	for delay := firstPause; ; delay = min(2*delay, lastPause) {
-		a, err := ask(ctx, m, addresses, q)
+		a, err := ask(ctx, m, addresses(), q)
 		var refused refusedRequest
 		var doubt doubted
 		if !errors.As(err, &doubt) {
@@ -205,17 +207,27 @@ func (n *Node) insist(ctx context.Context, m asker, addresses []string, q *reque
 			return nil, fmt.Errorf("cluster: %s: this directory cannot come back, a new one can join", a.Error)
 		case err == nil:
 			return a, nil
-		case ctx.Err() != nil:
-			return nil, raftnode.ErrStopped
-		case errors.As(err, &refused), fatalToServer(err), since != 0 && n.monotonic()-since > patience:
-			return nil, fmt.Errorf("cluster: the group refuses to let the server %s: %w", q.What, err)
 		}
-		if text := err.Error(); text != last {
+		final := ctx.Err() != nil || errors.As(err, &refused) || fatalToServer(err) || since != 0 && n.monotonic()-since > patience
+		if text := err.Error(); !final && text != last {
 			last = text
 			n.config.Logf(logs.Notice, "waits until it may %s: %v", q.What, err)
 		}
-		if n.rest(ctx, delay) != nil {
-			return nil, raftnode.ErrStopped
+		if final || n.rest(ctx, delay) != nil {
+			return nil, fmt.Errorf("cluster: the group does not let this server %s: %w", q.What, err)
 		}
 	}
+}
+
+// join asks a group, at addresses that it looks up each time, to take this server in, and notes which member it is then. id is a
+// wish, 0 for any.
+func (n *Node) join(ctx context.Context, self *topology.Identity, addresses func() []string, id uint64) error {
+	a, err := n.insist(ctx, self, addresses, &request{What: asksJoin, Member: id, Address: self.Address, Level: n.newest}, 0)
+	if err == nil && (a.Member == 0 || len(a.Members) == 0) {
+		err = errors.New("cluster: the group has taken the server in without an id")
+	}
+	if err == nil {
+		self.Member, self.Known = a.Member, a.Members
+	}
+	return err
 }

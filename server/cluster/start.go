@@ -259,16 +259,9 @@ func (n *Node) enter(ctx context.Context, self *topology.Identity) error {
 	if err := n.findGroup(ctx, self); err != nil {
 		return err
 	}
-	m := n.visitor(self)
-	defer m.Close()
-	a, err := n.insist(ctx, m, n.config.Join, &request{What: asksJoin, Member: n.config.ID, Address: self.Address, Level: n.newest}, 0)
-	if err != nil {
+	if err := n.join(ctx, self, func() []string { return n.config.Join }, n.config.ID); err != nil {
 		return err
 	}
-	if a.Member == 0 || len(a.Members) == 0 {
-		return errors.New("cluster: the group has taken the server in without an id")
-	}
-	self.Member, self.Known = a.Member, a.Members
 	n.config.Logf(logs.Notice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
 	return nil
 }
@@ -294,8 +287,8 @@ func (n *Node) findGroup(ctx context.Context, self *topology.Identity) error {
 				n.config.Logf(logs.Notice, "waits until %s says which group it is of: %v", address, err)
 			}
 		}
-		if n.rest(ctx, delay) != nil {
-			return raftnode.ErrStopped
+		if err := n.rest(ctx, delay); err != nil {
+			return err
 		}
 	}
 }
@@ -320,8 +313,6 @@ func askGroup(ctx context.Context, m asker, address string) (name string, err er
 // move tells the group that this member is at another address. The directory may be an old copy, so the member counts as
 // one that may lack what it has acknowledged.
 func (n *Node) move(ctx context.Context, self *topology.Identity, was string, log *grouplog.Log) error {
-	m := n.visitor(self)
-	defer m.Close()
 	n.config.Logf(logs.Notice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
 	others, err := n.former(self, log)
 	if err != nil {
@@ -329,7 +320,7 @@ func (n *Node) move(ctx context.Context, self *topology.Identity, was string, lo
 	}
 	others = append(others, n.config.Join...)
 	if len(others) > 0 {
-		if _, err := n.insist(ctx, m, others, &request{What: asksMove, Member: self.Member, Address: self.Address}, hopeForMove*n.config.Election); err != nil {
+		if _, err := n.insist(ctx, self, func() []string { return others }, &request{What: asksMove, Member: self.Member, Address: self.Address}, hopeForMove*n.config.Election); err != nil {
 			return err
 		}
 	}
