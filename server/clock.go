@@ -1,6 +1,10 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"github.com/vigildb/vigil/server/internal/clock"
+)
 
 // Clock is where the server takes its time from. Everything below the server
 // gets the time as an argument; only a Clock reads it.
@@ -15,19 +19,7 @@ type Clock interface {
 }
 
 // SystemClock is the machine's clock.
-type SystemClock struct{}
-
-// Now is the time of day with its monotonic part.
-func (SystemClock) Now() time.Time { return time.Now() }
-
-// Since reads only the monotonic clock.
-func (SystemClock) Since(t time.Time) time.Duration { return time.Since(t) }
-
-// AfterFunc is time.AfterFunc.
-func (SystemClock) AfterFunc(d time.Duration, f func()) (stop func()) {
-	t := time.AfterFunc(d, f)
-	return func() { t.Stop() }
-}
+type SystemClock struct{ clock.System }
 
 // stopwatch is the time within one turn of a session. It reads the time of day
 // once, and after each command only the time passed since; the time of a command

@@ -47,14 +47,14 @@ const (
 var (
 	errDismissUnheard  = errors.New("the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good")
 	errDismissSlots    = errors.New("the node has slots: VIGIL.CLUSTER REBALANCE WEIGHT <node-id> 0 moves them to the others")
-	errDismissMoves    = peers.Transient(errors.New("slots of the node are on their way"))
+	errDismissMoves    = peers.Transient(errors.New("slots of the node are being moved"))
 	errDismissReplicas = errors.New("the node has replicas: they leave first, by CLUSTER FORGET of each")
 	errDismissKeys     = errors.New("the node has keys, of slots that it does not have any more: FLUSHALL there removes them")
 	errDismissLate     = errors.New("the node has not left the cluster yet: its log may say why")
 	errDismissSettles  = errors.New("the node does not lead its group now")
 )
 
-// Dismiss has the server with an ID and an address forget the cluster, as [cluster.Dismisser] says.
+// Dismiss makes the server with an ID and an address forget the cluster, as [cluster.Dismisser] says.
 func (h host) Dismiss(ctx context.Context, id, address string) error {
 	return h.abroadIn(func(group.Group) (err error) {
 		asked := false
@@ -72,7 +72,7 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 			if g, _ := h.groupOf(id); asked && g == nil {
 				return nil
 			}
-			if clock.Rest(ctx, h.srv.clock, lookForDismissed); ctx.Err() != nil {
+			if clock.Rest(ctx, h.srv.clock, lookForDismissed) != nil {
 				return context.Cause(ctx)
 			}
 		}
@@ -80,29 +80,28 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 	})
 }
 
-// DismissAlone has the server with an ID forget the cluster when its replicas have gone, as [cluster.Dismisser] says. One that is
-// looked at already is not looked at twice.
+// DismissAlone makes the server with an ID forget the cluster when its replicas have gone, as [cluster.Dismisser] says.
 func (h host) DismissAlone(id string) {
-	srv := h.srv
+	h.srv.dismissOnce(id, func(ctx context.Context) error { return h.dismissAlone(ctx, id) })
+}
+
+// dismissOnce calls leave in the background, unless it runs for that server already. began is false if this server ends.
+func (srv *Server) dismissOnce(id string, leave func(context.Context) error) (began bool) {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	if srv.closed || slices.Contains(srv.dismissing, id) {
-		return
+		return !srv.closed
 	}
 	srv.dismissing = append(srv.dismissing, id)
-	srv.workers.Go(func() {
-		defer srv.endDismissal(id)
-		if err := h.dismissAlone(srv.done, id); err != nil && srv.done.Err() == nil {
-			srv.logf(logWarning, "CLUSTER FORGET of %s was sent to this server, and it stays: %v", id, err)
+	srv.workers.Go(func() { // ends with the group's part, or when that cannot end
+		if err := leave(srv.done); err != nil && srv.done.Err() == nil {
+			srv.logf(logWarning, "CLUSTER FORGET of %s was sent, and it stays: %v", id, err)
 		}
+		srv.mu.Lock()
+		defer srv.mu.Unlock()
+		srv.dismissing = slices.DeleteFunc(srv.dismissing, func(other string) bool { return other == id })
 	})
-}
-
-// endDismissal has a master not be looked at any more.
-func (srv *Server) endDismissal(id string) {
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	srv.dismissing = slices.DeleteFunc(srv.dismissing, func(other string) bool { return other == id })
+	return true
 }
 
 // dismissAlone waits until a master has no replicas, and makes it forget the cluster.
@@ -116,7 +115,7 @@ func (h host) dismissAlone(ctx context.Context, id string) error {
 		case len(g.Members) == 1:
 			return h.Dismiss(ctx, id, g.Members[i].Address())
 		}
-		if clock.Rest(ctx, h.srv.clock, lookForAlone); ctx.Err() != nil {
+		if clock.Rest(ctx, h.srv.clock, lookForAlone) != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -162,21 +161,9 @@ func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, q *dis
 	if err := srv.mayDismiss(ctx, m); err != nil {
 		return nil, err
 	}
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	switch {
-	case srv.closed:
+	if !srv.dismissOnce(node, srv.opts.Group.Reset) {
 		return nil, errDismissSettles
-	case slices.Contains(srv.dismissing, node): // several servers were told
-		return nil, nil
 	}
-	srv.dismissing = append(srv.dismissing, node)
-	srv.workers.Go(func() { // ends with the group's part, or when that cannot end
-		defer srv.endDismissal(node)
-		if err := srv.opts.Group.Reset(srv.done); err != nil {
-			srv.logf(logWarning, "CLUSTER FORGET of this server was sent to another one, and it stays: %v", err)
-		}
-	})
 	return nil, nil
 }
 

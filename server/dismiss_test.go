@@ -56,7 +56,7 @@ func TestMasterWhoseSlotsAreOnTheirWayIsAskedAgain(t *testing.T) {
 	var asked, most atomic.Int64
 	r.g.others = func(context.Context, string, *wireRequest) *wireReply {
 		if asked.Add(1) < most.Load() {
-			return &wireReply{Error: "slots of the node are on their way", Again: true}
+			return &wireReply{Error: "slots of the node are being moved", Again: true}
 		}
 		r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[:2] })
 		return &wireReply{}
@@ -70,7 +70,7 @@ func TestMasterWhoseSlotsAreOnTheirWayIsAskedAgain(t *testing.T) {
 		}
 	}
 	most.Store(math.MaxInt64)
-	replied("(error) ERR slots of the node are on their way")
+	replied("(error) ERR slots of the node are being moved")
 	asked.Store(0)
 	most.Store(3)
 	replied("OK")
@@ -173,7 +173,7 @@ func TestServerForgetsTheClusterIfItIsEmpty(t *testing.T) {
 	c.want("DEL b", "(int) 1")
 	for _, passing := range []interface{ Store(*sets.Set) }{&r.g.expected, &r.g.left} {
 		passing.Store(slotstest.Set(t, "5"))
-		refused("slots of the node are on their way")
+		refused("slots of the node are being moved")
 		passing.Store(nil)
 	}
 	r.know(func(m *commands.Membership) { m.Leads = false })

@@ -9,10 +9,10 @@ import (
 	"github.com/vigildb/vigil/server/blocking"
 )
 
-// attendant runs the calls of waiting clients again where no client's command does
+// internalClient runs the calls of waiting clients again where no client's command does
 // that: when the store has removed a key by itself, as it expired or was evicted,
 // and when a call asked to be run again after some time. It is the [blocking.Host].
-type attendant struct {
+type internalClient struct {
 	srv *Server
 
 	running sync.Mutex // guards what follows
@@ -20,47 +20,47 @@ type attendant struct {
 	stopped bool
 }
 
-func (a *attendant) AfterFunc(d time.Duration, f func()) (stop func()) {
-	return a.srv.clock.AfterFunc(d, f)
+func (i *internalClient) AfterFunc(d time.Duration, f func()) (stop func()) {
+	return i.srv.clock.AfterFunc(d, f)
 }
 
-func (a *attendant) Paused() bool { return a.srv.pause.Active() }
+func (i *internalClient) Paused() bool { return i.srv.pause.Active() }
 
 // Outage says which waits end while slots of other groups are down and a call for any slot is refused for that reason
 // (cluster-require-full-coverage): the clients get what a call gets, as in Redis. They would learn nothing otherwise, and those
 // that could add to the keys are refused.
-func (a *attendant) Outage() func(*blocking.Call) error {
-	if a.srv.done.Err() != nil {
+func (i *internalClient) Outage() func(*blocking.Call) error {
+	if i.srv.done.Err() != nil {
 		return nil
 	}
-	if own, covered := a.srv.opts.Group.Shard(); own == nil || covered {
+	if own, covered := i.srv.opts.Group.Shard(); own == nil || covered {
 		return nil
 	}
 	return func(c *blocking.Call) error {
-		if len(c.Keys) > 0 && a.srv.refusesUncovered(c.Command.Flags) {
+		if len(c.Keys) > 0 && i.srv.refusesUncovered(c.Command.Flags) {
 			return errClusterDown
 		}
 		return nil
 	}
 }
 
-func (a *attendant) Ended(c *blocking.Call, took time.Duration, failed bool) {
-	a.srv.stats.called(c.Command, took, failed)
+func (i *internalClient) Ended(c *blocking.Call, took time.Duration, failed bool) {
+	i.srv.stats.called(c.Command, took, failed)
 }
 
 // Attend runs the calls that wait for a key again.
-func (a *attendant) Attend(k blocking.Key) {
-	srv := a.srv
-	a.running.Lock()
-	defer a.running.Unlock()
-	if a.stopped {
+func (i *internalClient) Attend(k blocking.Key) {
+	srv := i.srv
+	i.running.Lock()
+	defer i.running.Unlock()
+	if i.stopped {
 		return
 	}
-	if a.s == nil {
-		a.s = &session{host: host{srv}, tx: srv.store.NewTx()}
-		a.s.in.argv = make([][]byte, 1)
+	if i.s == nil {
+		i.s = &session{host: host{srv}, tx: srv.store.NewTx()}
+		i.s.in.argv = make([][]byte, 1)
 	}
-	s := a.s
+	s := i.s
 	s.turn.start(srv.clock.Now())
 	s.ctx.Now = s.turn.millis()
 	s.in.argv[0] = []byte(k.Name)
@@ -68,13 +68,13 @@ func (a *attendant) Attend(k blocking.Key) {
 	s.shards = persistence.Shards{}
 	s.shards.Add(s.tx.Expect(s.in.argv[0]))
 	if s.locked = s.lockToServe(); !s.locked { // a script has run for too long
-		srv.clock.AfterFunc(cronPeriod, func() { a.Attend(k) })
+		srv.clock.AfterFunc(cronPeriod, func() { i.Attend(k) })
 		return
 	}
 	defer s.release()
 	switch waits, gone := srv.mayChange(s.in.argv[0]); {
 	case waits:
-		srv.clock.AfterFunc(cronPeriod, func() { a.Attend(k) })
+		srv.clock.AfterFunc(cronPeriod, func() { i.Attend(k) })
 		return
 	case gone: // the clients are being sent to another server
 		return
@@ -88,8 +88,8 @@ func (a *attendant) Attend(k blocking.Key) {
 }
 
 // stop runs no more calls. One that is running ends first.
-func (a *attendant) stop() {
-	a.running.Lock()
-	defer a.running.Unlock()
-	a.stopped = true
+func (i *internalClient) stop() {
+	i.running.Lock()
+	defer i.running.Unlock()
+	i.stopped = true
 }

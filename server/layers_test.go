@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -91,12 +92,12 @@ const rooms = `
 	server/blocking:        commands persistence structures
 	server/certs:
 	server/certs/pkcs8:     server/certs
-	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/logs server/cluster/mesh server/cluster/migrate server/cluster/raftnode server/cluster/topology server/internal/handlers server/transport structures/slots
+	server/cluster:         persistence persistence/grouplog persistence/member persistence/snapshot server/cluster/logs server/cluster/mesh server/cluster/migrate server/cluster/raftnode server/cluster/topology server/internal/clock server/internal/handlers server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/cluster/logs:
-	server/cluster/migrate:  server/cluster/logs server/cluster/raftnode server/cluster/topology structures/slots
-	server/cluster/raftnode: persistence persistence/grouplog persistence/member server/cluster/logs server/cluster/topology
-	server/cluster/topology: persistence/grouplog persistence/snapshot server/cluster/logs structures/slots
+	server/cluster/migrate:  server/cluster/logs server/cluster/raftnode server/cluster/topology server/internal/clock structures/slots
+	server/cluster/raftnode: persistence persistence/grouplog persistence/member server/cluster/logs server/cluster/topology server/internal/clock
+	server/cluster/topology: persistence/grouplog persistence/snapshot server/cluster/logs server/internal/clock structures/slots
 	server/hold:            commands/conn server/internal/clock structures/slots
 	server/info:            commands persistence server/source structures
 	server/internal/clock:
@@ -324,6 +325,7 @@ var clockAndChance = map[string][]string{
 	"time":         {"Now", "Since", "Until", "Sleep"},
 	"math/rand":    {"Int", "Intn", "Int63", "Uint64", "Float64", "Perm", "Shuffle", "Seed"},
 	"math/rand/v2": {"Int", "IntN", "Int64", "Uint64", "Float64", "Perm", "Shuffle", "N"},
+	"crypto/rand":  nil, // whatever is used of it
 }
 
 func TestOnlyTheServerReadsClockAndChance(t *testing.T) {
@@ -332,27 +334,50 @@ func TestOnlyTheServerReadsClockAndChance(t *testing.T) {
 		if floor == "server" || floor == "cmd" || strings.HasSuffix(p.ImportPath, "test") { // commandtest, structurestest
 			continue
 		}
-		for _, name := range p.GoFiles {
-			path := filepath.Join(p.Dir, name)
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, call := range forbiddenCalls(file) {
-				t.Errorf("%s calls %s", path, call)
-			}
+		reportCalls(t, p, clockAndChance)
+	}
+}
+
+// clockAndPauses are the calls that rooms with a clock of their options do not make: in tests and simulations it is theirs.
+var clockAndPauses = map[string][]string{
+	"time": {"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"},
+}
+
+func TestTheClusterTakesItsTimeFromItsEnvironment(t *testing.T) {
+	rooms := []string{"server/cluster", "server/cluster/migrate", "server/cluster/raftnode", "server/cluster/topology"}
+	for _, p := range listPackages(t) {
+		if contains(rooms, strings.TrimPrefix(p.ImportPath, module)) {
+			p.GoFiles = slices.DeleteFunc(p.GoFiles, func(name string) bool { return name == "clock_other.go" }) // the clock of machines without CLOCK_BOOTTIME
+			reportCalls(t, p, clockAndPauses)
 		}
 	}
 }
 
-func forbiddenCalls(file *ast.File) (calls []string) {
+// reportCalls fails the test for each of some calls that a package makes, by import path.
+func reportCalls(t *testing.T, p listedPackage, calls map[string][]string) {
+	t.Helper()
+	for _, name := range p.GoFiles {
+		path := filepath.Join(p.Dir, name)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range callsOf(file, calls) {
+			t.Errorf("%s calls %s", path, call)
+		}
+	}
+}
+
+// callsOf returns those of some calls, by import path, that a file makes.
+func callsOf(file *ast.File, calls map[string][]string) (made []string) {
 	names := map[string]string{} // local name -> import path
 	for _, spec := range file.Imports {
 		path := strings.Trim(spec.Path.Value, `"`)
-		if path == "crypto/rand" {
-			calls = append(calls, path)
+		of, known := calls[path]
+		if known && of == nil {
+			made = append(made, path)
 		}
-		if clockAndChance[path] == nil {
+		if of == nil {
 			continue
 		}
 		name := path[strings.LastIndex(path, "/")+1:]
@@ -366,13 +391,13 @@ func forbiddenCalls(file *ast.File) (calls []string) {
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
-			if id, ok := sel.X.(*ast.Ident); ok && contains(clockAndChance[names[id.Name]], sel.Sel.Name) {
-				calls = append(calls, id.Name+"."+sel.Sel.Name)
+			if id, ok := sel.X.(*ast.Ident); ok && contains(calls[names[id.Name]], sel.Sel.Name) {
+				made = append(made, id.Name+"."+sel.Sel.Name)
 			}
 		}
 		return true
 	})
-	return calls
+	return made
 }
 
 // Limits of style: what is long is split by noun.

@@ -122,8 +122,8 @@ func TestGroupIsBuriedByTheLeaderOfAnother(t *testing.T) {
 		"VIGIL.CLUSTER BURY " + id("c") + " SURE":          "(error) ERR syntax error",
 		"VIGIL.CLUSTER BURY":                               "(error) ERR wrong number of arguments for 'vigil.cluster|bury' command",
 	})
-	r.g.set(func() { r.g.refuses = errors.New("the group lies buried") })
-	c.want("VIGIL.CLUSTER BURY "+id("c")+" LOSE-WRITES", "(error) ERR the group lies buried")
+	r.g.set(func() { r.g.refuses = errors.New("the group was removed") })
+	c.want("VIGIL.CLUSTER BURY "+id("c")+" LOSE-WRITES", "(error) ERR the group was removed")
 	if got, want := r.g.changesAsked(), "bury "+id("7")+"; bury "+id("8")+"; bury "+id("c")+"; bury "+id("c"); got != want {
 		t.Errorf("the group was asked for %s, want %s", got, want)
 	}

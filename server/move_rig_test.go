@@ -14,7 +14,7 @@ type testMoves struct {
 	remove func(ctx context.Context, of *slots.Set, allowed func() bool) error
 	order  func(to string, of *slots.Set) error
 
-	arriving, expected, left atomic.Pointer[slots.Set]
+	importing, expected, left atomic.Pointer[slots.Set]
 
 	mu      sync.Mutex
 	begins  func(to string, of *slots.Set) error                               // guarded by mu
@@ -62,6 +62,6 @@ func (m *testMoves) EndMove(uint64) {
 	m.under = nil
 }
 
-func (m *testMoves) Passing() (arriving, expected, left *slots.Set) {
-	return m.arriving.Load(), m.expected.Load(), m.left.Load()
+func (m *testMoves) Passing() (importing, expected, left *slots.Set) {
+	return m.importing.Load(), m.expected.Load(), m.left.Load()
 }

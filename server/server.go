@@ -40,53 +40,53 @@ type Server struct {
 	started int64           // unix milliseconds
 	runID   string
 
-	config     *conf.Config
-	current    atomic.Pointer[settings]
-	clients    clients
-	users      *acl.Users
-	watcher    *acl.User // of observers
-	shared     sharedTexts
-	refusals   acl.Log
-	audits     audits
-	memory     clientMemory
-	broker     pubsub.Broker
-	fanout     pubsub.Fanout
-	channels   pubsub.ShardChannels
-	blocked    blocking.Calls
-	attendant  attendant
-	computes   blocking.Workers
-	links      links
-	scripts    scripts
-	watches    watches
-	tracking   tracking.Table
-	monitors   monitors
-	pause      hold.Pause
-	fence      hold.Fence
-	arrivals   hold.Arrivals
-	resharding resharding.Resharding
-	logs       [admin.LogKinds]callLog
-	latency    latency
-	hot        hotkeys.Watch
-	stats      stats
-	peers      peers.Peers
-	snapshots  backup.Snapshots
-	cluster    *backup.Cluster
-	backups    backups
-	imports    transfers
-	exports    transfers
-	following  following
-	failover   failover
-	source     *source.Source
-	loops      *transport.Loops
-	cron       cron
-	rates      rates
-	upkeep     upkeep
-	sockets    sockets
-	secure     secure
-	rewrites   rewrites
-	figures    info.Figures
-	leader     leaderView
-	history    history
+	config         *conf.Config
+	current        atomic.Pointer[settings]
+	clients        clients
+	users          *acl.Users
+	watcher        *acl.User // of observers
+	shared         sharedTexts
+	refusals       acl.Log
+	audits         audits
+	memory         clientMemory
+	broker         pubsub.Broker
+	fanout         pubsub.Fanout
+	channels       pubsub.ShardChannels
+	blocked        blocking.Calls
+	internalClient internalClient
+	computes       blocking.Workers
+	links          links
+	scripts        scripts
+	watches        watches
+	tracking       tracking.Table
+	monitors       monitors
+	pause          hold.Pause
+	fence          hold.Fence
+	incoming       hold.Importing
+	resharding     resharding.Resharding
+	logs           [admin.LogKinds]callLog
+	latency        latency
+	hot            hotkeys.Watch
+	stats          stats
+	peers          peers.Peers
+	snapshots      backup.Snapshots
+	cluster        *backup.Cluster
+	backups        backups
+	imports        transfers
+	exports        transfers
+	following      following
+	failover       failover
+	source         *source.Source
+	loops          *transport.Loops
+	cron           cron
+	rates          rates
+	upkeep         upkeep
+	sockets        sockets
+	secure         secure
+	rewrites       rewrites
+	figures        info.Figures
+	leader         leaderView
+	history        history
 
 	loading      atomic.Bool  // from Start until Load is done
 	activeExpire atomic.Bool  // off only by DEBUG SET-ACTIVE-EXPIRE
@@ -202,12 +202,12 @@ func Start(o Options) (*Server, error) {
 func openRooms(srv *Server) {
 	srv.tracking.Open(&srv.clients)
 	srv.pause.Open(srv.clock)
-	srv.arrivals.Open(srv.done, srv.clock, func() *slots.Set {
+	srv.incoming.Open(srv.done, srv.clock, func() *slots.Set {
 		coming, _, _ := srv.opts.Group.Passing()
 		return coming
 	})
-	srv.attendant.srv = srv
-	srv.blocked.Open(&srv.attendant)
+	srv.internalClient.srv = srv
+	srv.blocked.Open(&srv.internalClient)
 	srv.computes.Open(&srv.workers)
 	srv.fanout.Open(&srv.broker, srv.journal, srv.opts.Group)
 	srv.channels.Open()
@@ -400,7 +400,7 @@ func (srv *Server) end() error {
 	err := srv.part()
 	srv.loops.End()
 	srv.workers.Wait()
-	srv.attendant.stop()
+	srv.internalClient.stop()
 	srv.links.closeAll()
 	if failed := srv.store.Close(); failed != nil {
 		err = errors.Join(err, fmt.Errorf("close store: %w", failed))

@@ -192,7 +192,7 @@ func (s *session) Leave() {
 	}
 	s.srv.pause.Forget(s)
 	s.srv.fence.Forget(s)
-	s.srv.arrivals.Forget(s)
+	s.srv.incoming.Forget(s)
 	s.srv.clients.remove(s)
 	s.srv.memory.forget(s)
 }

@@ -125,8 +125,8 @@ func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag
 	if own.Has(slot) {
 		return nil
 	}
-	if arriving, _, _ := s.srv.opts.Group.Passing(); arriving.Has(slot) {
-		if s.srv.arrivals.Hold(s, arriving) {
+	if importing, _, _ := s.srv.opts.Group.Passing(); importing.Has(slot) {
+		if s.srv.incoming.Hold(s, importing) {
 			return errPaused
 		}
 		return errTryAgain

@@ -88,7 +88,7 @@ var deniedRightly = []struct{ path, text string }{
 	{"commands/errors.go", "snapshots are not available: data is kept in memory only"},
 	{"commands/script/errors.go", "vigil has no debugger for scripts"},
 	{"examples/shop/demo/main.go", "no subscription yet"},
-	{"server/cluster/topology/burial.go", "it has no slots any more"},
+	{"server/cluster/topology/tombstone.go", "it has no slots any more"},
 	{"cmd/vigil-session/service/service.go", "the server has no Bloom filters"},
 }
 

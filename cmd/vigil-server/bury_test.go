@@ -40,7 +40,7 @@ func TestLostGroupIsBuriedAndStaysSo(t *testing.T) {
 	t.Parallel()
 	s, lost := loseSecond(t)
 	says(t, s.up[0].p, "the group of "+s.address(1)+" ("+lost+") was buried at ")
-	s.want(0, "VIGIL.CLUSTER BURY "+lost+" LOSE-WRITES", "ERR the group lies buried")
+	s.want(0, "VIGIL.CLUSTER BURY "+lost+" LOSE-WRITES", "ERR the group was removed")
 	s.want(0, "CLUSTER FORGET "+lost, "OK")
 	s.lacks(0, 1)
 	s.lacks(2, 1)

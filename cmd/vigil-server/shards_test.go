@@ -205,7 +205,7 @@ func TestDirectoryKnowsItsGroupAndSlots(t *testing.T) {
 	}
 	m := s.run(0, "--cluster-enabled", "yes", "--cluster-slots", "0-100")
 	m.await(t)
-	says(t, m.p, `the group has the slots "0-16383" by now; cluster-slots, "0-100", says`)
+	says(t, m.p, `the group has the slots "0-16383" by now; cluster-slots "0-100" applies`)
 	s.until(0, "CLUSTER NODES", "0-16383")
 	m.p.signal(t, syscall.SIGTERM)
 	if err := m.p.wait(); err != nil {

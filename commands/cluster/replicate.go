@@ -15,16 +15,16 @@ type Membership interface {
 	Replicate(ctx context.Context, master string) error
 	// Reset makes this server a group by itself, without slots, that knows no other one.
 	Reset(ctx context.Context) error
-	// Forget has the group of the replica with an ID let it go. known is false if no member has or had the ID.
+	// Forget removes the replica with an ID from its group. known is false if no member has or had the ID.
 	Forget(ctx context.Context, id string) (known bool, err error)
 }
 
 // Dismisser is a server that removes others from the cluster.
 type Dismisser interface {
-	// Dismiss has the server with an ID and an address, which is a group by itself without slots and keys, forget the cluster. It returns
-	// when this server has heard of that. Errors are for clients, without a code.
+	// Dismiss makes the server with an ID and an address, which is a group by itself without slots and keys, forget the cluster. It
+	// returns when this server has heard of that. Errors are for clients, without a code.
 	Dismiss(ctx context.Context, id, address string) error
-	// DismissAlone has the server with an ID, which leads others, do so when it is alone, if it is within a minute. It returns at once.
+	// DismissAlone is Dismiss for a server that leads others, if it is alone within a minute. It returns at once.
 	DismissAlone(id string)
 }
 

@@ -25,9 +25,9 @@ func (p *Pages) Room() bool       { return false }
 func (p *Pages) Held(uint64) bool { return false }
 func (p *Pages) Tight() bool      { return false }
 
-// PutAway puts a value under a key. All its pages that can be are on a disk, from
+// PutEvicted puts a value under a key. All its pages that can be evicted are, to a disk from
 // which a number of pages can be read.
-func (r *Rig) PutAway(key string, v structures.Paged, readable int) *Pages {
+func (r *Rig) PutEvicted(key string, v structures.Paged, readable int) *Pages {
 	p := &Pages{pages: map[uint64][]byte{}, left: 1 << 30}
 	v.Shed(1) // sorted sets make pages of their index
 	v.Pages(true, func(id uint64, page []byte) { p.pages[id] = slices.Clone(page) })

@@ -20,12 +20,7 @@ import (
 // What a node does about its own part in the group, beside what the driver does.
 
 // address returns where clients connect to a member, "" if that is not known.
-func (n *Node) address(id uint64) string {
-	n.mu.Lock()
-	m := n.members
-	n.mu.Unlock()
-	return n.addressIn(m, id)
-}
+func (n *Node) address(id uint64) string { return n.addressIn(n.roster(), id) }
 
 // addressIn returns the address of a member: the one that the group has agreed on, else that of the
 // configuration, else the one that this server was told when it joined.
@@ -51,10 +46,7 @@ func (n *Node) founderAddress(id uint64) string {
 
 // addresses are those of all members.
 func (n *Node) addresses() map[uint64]string {
-	n.mu.Lock()
-	m := n.members
-	n.mu.Unlock()
-	of := map[uint64]string{}
+	m, of := n.roster(), map[uint64]string{}
 	for _, id := range m.IDs() {
 		of[id] = n.addressIn(m, id)
 	}
@@ -69,8 +61,8 @@ func (n *Node) toldAddress(id uint64) string {
 	return topology.ClientsOf(n.mesh.Told(id).Address)
 }
 
-// meetLocked has the mesh know the members, and nobody else. Before the log has told of any, a server that
-// joins knows those that it was told.
+// meetLocked gives the mesh the members of the group. A server that joins adds those that it was told until the log lists
+// this server.
 func (n *Node) meetLocked(m *raftnode.Members) {
 	n.members = m
 	r := mesh.Roster{Peers: map[uint64]string{}, Fixed: map[uint64]bool{}, Former: map[uint64]bool{}}
@@ -98,7 +90,7 @@ func (n *Node) changed(m *raftnode.Members) {
 	n.meetLocked(m)
 	n.mu.Unlock()
 	if n.cluster != nil && n.cluster.Look() { // before this member leads, or clients go by what was so
-		n.cluster.Tell()
+		n.cluster.Broadcast()
 	}
 	n.tell(before, m)
 	if slices.Contains(m.Left, n.self.Member) {
@@ -156,7 +148,7 @@ func (n *Node) note(change func(self *topology.Identity)) {
 }
 
 // Gone reports whether this server has left its group.
-func (s *Seat) Gone() bool { return s.Node().gone.Load() }
+func (h *Handle) Gone() bool { return h.Node().gone.Load() }
 
 // refused implements mesh.Config.Refused.
 func (n *Node) refused(incoming bool, where string, why error) {
@@ -189,15 +181,8 @@ func (n *Node) refused(incoming bool, where string, why error) {
 
 // attend asks the leader for what this member wants: to vote when it has caught up, or to leave.
 func (n *Node) attend() {
-	tick := time.NewTicker(max(n.config.Election, 100*time.Millisecond))
-	defer tick.Stop()
 	last, since := "", time.Duration(0)
-	for {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for n.rest(n.ctx, max(n.config.Election, 100*time.Millisecond)) == nil {
 		if !n.gone.Load() {
 			since = n.leaderless(n.runner.Load().View(), since)
 		}
@@ -273,10 +258,10 @@ func (n *Node) news() error {
 	return nil
 }
 
-// RemoveMember takes a member out of the group, at the leader; see [Runner.Leave]. This server may itself
-// be the one: it goes on to ask for that, after having handed over, and RemoveMember does not wait.
-func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
-	n := s.Node()
+// RemoveMember removes a member from the group, at the leader; see [raftnode.Runner.Leave]. When a server removes itself,
+// RemoveMember does not wait: the server hands over first, and asks until it is removed.
+func (h *Handle) RemoveMember(ctx context.Context, id uint64, force bool) error {
+	n := h.Node()
 	return n.asked(func(r *raftnode.Runner) error {
 		if id != n.self.Member {
 			return r.Leave(ctx, id, force)
@@ -289,20 +274,19 @@ func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
 	})
 }
 
-// ReplaceMember has a member take the place of another one, which leaves; see [Runner.Promote].
-func (s *Seat) ReplaceMember(ctx context.Context, leaves, by uint64) error {
-	return s.Node().asked(func(r *raftnode.Runner) error { return r.Promote(ctx, by, leaves) })
+// ReplaceMember promotes a member to voter in place of another one, which leaves; see [raftnode.Runner.Promote].
+func (h *Handle) ReplaceMember(ctx context.Context, leaves, by uint64) error {
+	return h.Node().asked(func(r *raftnode.Runner) error { return r.Promote(ctx, by, leaves) })
 }
 
-// TransferTo has a member lead, at the leader.
-func (s *Seat) TransferTo(id uint64) error {
-	return s.Node().asked(func(r *raftnode.Runner) error { return r.Transfer(id) })
+// TransferTo transfers the leadership to a member, at the leader.
+func (h *Handle) TransferTo(id uint64) error {
+	return h.Node().asked(func(r *raftnode.Runner) error { return r.Transfer(id) })
 }
 
-// RecoverVote has this member vote although it may lack what it has acknowledged; see
-// [Runner.Recover].
-func (s *Seat) RecoverVote() (last, term uint64, err error) {
-	n := s.Node()
+// RecoverVote lets this member vote although it may lack what it has acknowledged; see [raftnode.Runner.Recover].
+func (h *Handle) RecoverVote() (last, term uint64, err error) {
+	n := h.Node()
 	err = n.asked(func(r *raftnode.Runner) (e error) {
 		last, term, e = r.Recover(2 * n.config.Election)
 		return e
@@ -345,9 +329,9 @@ func (e saidToClients) Error() string { return strings.ReplaceAll(e.error.Error(
 
 func (e saidToClients) Unwrap() error { return e.error }
 
-// Upgrade raises the level of the group, at the leader; see [Runner.Upgrade]. It returns what the levels between add.
-func (s *Seat) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
-	n := s.Node()
+// Upgrade raises the level of the group, at the leader; see [raftnode.Runner.Upgrade]. It returns what the levels between add.
+func (h *Handle) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
+	n := h.Node()
 	err = n.asked(func(r *raftnode.Runner) (e error) {
 		from, to, e = r.Upgrade(ctx, dry)
 		return e

@@ -12,24 +12,24 @@ import (
 	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
-// buries has a group bury another one, which has ended, and counts it as silent for long enough.
+// buries removes another group, which has ended and counts as silent for long enough.
 func (m *moving) buries(other *moving) (freed *slots.Set) {
 	m.t.Helper()
 	name, err := other.node.Name(), error(nil)
 	m.later.Add(int64(time.Hour))
 	m.until("the group is buried", func() bool {
 		var known bool
-		freed, known, err = m.seat.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
+		freed, known, err = m.handle.BuryGroup(m.t.Context(), topology.MemberPublicID(moveSecret, name, singleID))
 		if err == nil && !known {
 			m.t.Fatalf("group %s is not known", name)
 		}
-		return err == nil || !strings.Contains(err.Error(), "only one that has been silent") // a last letter was under way
+		return err == nil || !strings.Contains(err.Error(), "only one that has been silent") // a last message was under way
 	})
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if !m.node.cluster.Lies(name) {
-		m.t.Error("the group does not lie when BuryGroup returns")
+	if !m.node.cluster.Removed(name) {
+		m.t.Error("the group is not removed when BuryGroup returns")
 	}
 	return freed
 }
@@ -37,7 +37,7 @@ func (m *moving) buries(other *moving) (freed *slots.Set) {
 // adds gives slots that nobody has to the group, as CLUSTER ADDSLOTS does.
 func (m *moving) adds(of *slots.Set) {
 	m.t.Helper()
-	if err := m.seat.TakeSlots(m.t.Context(), of); err != nil {
+	if err := m.handle.TakeSlots(m.t.Context(), of); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -66,12 +66,12 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 				t.Errorf("slots are free that are about to come back: %s", freed)
 			}
 			if got := a.askedBy(name, "how", attempt, ""); got.State == "given" {
-				t.Errorf("the group that lies buried is told that the slots are given: %+v", got)
+				t.Errorf("the removed group is told that the slots are given: %+v", got)
 			}
-			if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "100")); err == nil {
-				t.Error("slots are moved to a group that lies buried")
+			if _, _, err := a.handle.BeginMove(t.Context(), b.id(), slotstest.Set(t, "100")); err == nil {
+				t.Error("slots are moved to a removed group")
 			}
-			a.until("the slots are back", func() bool { return !a.claim().Moving() && a.node.Division().Slots.Len() == slots.Count })
+			a.until("the slots are back", func() bool { return !a.assignment().Moving() && a.node.Division().Slots.Len() == slots.Count })
 			if frames, removals := a.sees(); frames != "kept" || removals > 0 {
 				t.Errorf("keys of the slots were removed %d times", removals)
 			}
@@ -87,30 +87,29 @@ func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
 func (m *moving) giveWithout(attempt uint64) {
 	m.t.Helper()
 	given := topology.Move{Attempt: attempt, Group: m.last.to.node.Name(), Slots: m.last.of}
-	if _, err := (group{m.node}).Agree(m.t.Context(), topology.Change{Patient: true, Next: func(_ uint64, now topology.Claim) (topology.Claim, error) { return now.Gives(given), nil },
-		Done: func(now topology.Claim) bool { return topology.MoveOf(now.Given, attempt) != nil }}); err != nil {
+	if _, err := (group{m.node}).Agree(m.t.Context(), topology.Change{Patient: true, Next: func(_ uint64, now topology.Assignment) (topology.Assignment, error) { return now.Gives(given), nil },
+		Done: func(now topology.Assignment) bool { return topology.MoveOf(now.Given, attempt) != nil }}); err != nil {
 		m.t.Fatal(err)
 	}
-	m.seat.EndMove(attempt)
+	m.handle.EndMove(attempt)
 }
 
-// Slots that the lost group had taken, as far as was heard, are lost with it: of what is left of their keys at the giver nobody knows
-// whether it is all.
+// Slots that the lost group is known to have taken are lost with it: the giver may have only some of their keys left.
 func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	a, b := twoMoving(t)
 	of := slotstest.Set(t, "5-9")
 	a.sticks(true)
 	a.giveAlone(a.begin(b, of))
 	a.until("the other group is heard to have them", func() bool {
-		return a.node.Division().Others[0].Claim.Slots.Equal(of)
+		return a.node.Division().Others[0].Assignment.Slots.Equal(of)
 	})
 	b.stop()
 	a.buries(b)
 	a.sticks(false)
-	a.until("the move is over", func() bool { return !a.claim().Moving() })
+	a.until("the move is over", func() bool { return !a.assignment().Moving() })
 	a.until("the slots are of nobody", func() bool { // which is known a moment after the roster
 		got := a.node.Division()
-		return got.Slots.Both(of).Len() == 0 && got.Arriving.Len() == 0 && !got.Covered
+		return got.Slots.Both(of).Len() == 0 && got.Importing.Len() == 0 && !got.Covered
 	})
 	if _, removals := a.sees(); removals == 0 {
 		t.Error("keys that may not be all are left")
@@ -126,7 +125,7 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Helper()
 		a, b = twoMoving(t)
 		attempt := a.begin(b, of)
-		if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+		if err := a.handle.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 			t.Fatal(err)
 		}
 		if complete {
@@ -146,15 +145,15 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			a, b := begun(t, x.complete)
 			if x.third {
-				letter := topology.AppendLetter(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Claim: topology.Claim{Slots: slotstest.Set(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
-				if err := b.node.cluster.Take(letter); err != nil {
+				gossip := topology.AppendGossip(nil, "", false, topology.Table{"third": {Name: "third", Index: 1, Term: 1, Leader: 1, Assignment: topology.Assignment{Slots: slotstest.Set(t, "9"), Since: 1 << 50}, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}})
+				if err := b.node.cluster.Take(gossip); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if freed := b.buries(a); freed.Len() < slots.Count-1-of.Len() {
 				t.Errorf("free are %s", freed)
 			}
-			b.until("the move is over", func() bool { return !b.claim().Moving() && b.node.Division().Slots.String() == x.slots })
+			b.until("the move is over", func() bool { return !b.assignment().Moving() && b.node.Division().Slots.String() == x.slots })
 			if frames, _ := b.sees(); frames != x.keys {
 				t.Errorf("the keys are %q, want %q", frames, x.keys)
 			}
@@ -162,11 +161,11 @@ func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
 	}
 }
 
-// A group that comes back after its burial has no slots, whatever it claims, takes none, and rises with slots that are given to it by
+// A removed group that comes back has no slots, whatever it claims, takes none, and is revived by slots that are given to it by
 // hand and that no group has.
-func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
+func TestRemovedGroupThatComesBackHasNothing(t *testing.T) {
 	a, b := twoMoving(t)
-	if err := a.seat.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
+	if err := a.handle.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
 	b.until("slots are free", func() bool { return b.node.Division().Others[0].Slots.Len() == slots.Count-100 })
@@ -177,23 +176,23 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 		t.Errorf("free are %s", freed)
 	}
 	a.adds(slotstest.Set(t, "0-49"))
-	before := b.claim()
+	before := b.assignment()
 	b.with = []string{"127.0.0.1:1"} // it is told of nobody new
 	b.start()
-	b.until("it has heard of its burial", func() bool { return b.node.cluster.Lies(b.node.Name()) })
+	b.until("it has heard of its tombstone", func() bool { return b.node.cluster.Removed(b.node.Name()) })
 	if d := b.node.Division(); d.Slots.Len() > 0 || len(d.Others) != 1 || d.Others[0].Slots.Len() != slots.Count-50 {
 		t.Errorf("it has %s; the others are %+v", d.Slots, d.Others)
 	}
-	if _, _, err := b.seat.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfLies) {
+	if _, _, err := b.handle.BuryGroup(t.Context(), topology.MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, topology.ErrSelfRemoved) {
 		t.Errorf("it buries another one: %v", err)
 	}
-	if got := a.askedBy(b.node.Name(), "expect", 7, "60"); got.Error == "" || len(a.claim().Taking) > 0 {
+	if got := a.askedBy(b.node.Name(), "expect", 7, "60"); got.Error == "" || len(a.assignment().Taking) > 0 {
 		t.Errorf("its keys are expected: %+v", got)
 	}
-	if got := b.askedBy(a.node.Name(), "expect", 7, "200"); !strings.Contains(got.Error, topology.ErrLies.Error()) {
+	if got := b.askedBy(a.node.Name(), "expect", 7, "200"); !strings.Contains(got.Error, topology.ErrRemoved.Error()) {
 		t.Errorf("it expects keys: %+v", got)
 	}
-	if err := b.seat.TakeSlots(t.Context(), slotstest.Set(t, "49-50")); !errors.Is(err, migrate.ErrSlotsTaken) {
+	if err := b.handle.TakeSlots(t.Context(), slotstest.Set(t, "49-50")); !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("it takes slots that another group has: %v", err)
 	}
 	if got := a.node.Division(); len(got.Others) > 0 {
@@ -204,7 +203,7 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 		d := a.node.Division()
 		return len(d.Others) == 1 && d.Others[0].Slots.String() == "60-69"
 	})
-	if got := b.claim(); got.Since <= before.Since || got.Slots.String() != "60-69" || b.node.Division().Slots.String() != "60-69" {
+	if got := b.assignment(); got.Since <= before.Since || got.Slots.String() != "60-69" || b.node.Division().Slots.String() != "60-69" {
 		t.Errorf("it claims %s since %d", got.Slots, got.Since)
 	}
 	b.stop()
@@ -213,29 +212,29 @@ func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
 	}
 }
 
-// A burial is in the logs of all groups: when that which made it is gone, too, the others know of it.
-func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
+// A tombstone is in the logs of all groups: when that which made it is gone, too, the others know of it.
+func TestTombstoneIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	a, b := twoMoving(t)
 	c := newMoving(t, nil, a.with...)
 	c.with = []string{"127.0.0.1:1"}
 	meets := func(from, to *moving) {
 		t.Helper()
-		if err := from.seat.Meet(t.Context(), to.node.self.Address); err != nil {
+		if err := from.handle.Meet(t.Context(), to.node.self.Address); err != nil {
 			t.Fatal(err)
 		}
 	}
 	meets(b, c)
-	if err := a.seat.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
+	if err := a.handle.DropSlots(t.Context(), slotstest.Set(t, "0-99")); err != nil {
 		t.Fatal(err)
 	}
-	b.until("slots are free", func() bool { return b.seat.TakeSlots(t.Context(), slotstest.Set(t, "0-49")) == nil })
+	b.until("slots are free", func() bool { return b.handle.TakeSlots(t.Context(), slotstest.Set(t, "0-49")) == nil })
 	c.until("slots are free", func() bool {
-		return len(c.node.Division().Others) == 2 && c.seat.TakeSlots(t.Context(), slotstest.Set(t, "50-99")) == nil
+		return len(c.node.Division().Others) == 2 && c.handle.TakeSlots(t.Context(), slotstest.Set(t, "50-99")) == nil
 	})
 	b.until("all have slots", func() bool { return b.node.Division().Covered && a.node.Division().Covered })
 	c.stop()
 	a.buries(c)
-	b.until("the other log has it", func() bool { return topology.BurialOf(b.claim().Buried, c.node.Name()) > 0 })
+	b.until("the other log has it", func() bool { return topology.TombstoneOf(b.assignment().Tombstones, c.node.Name()) > 0 })
 	a.stop()
 	b.buries(a)
 	b.node.note(func(self *topology.Identity) { self.Others = nil }) // the table is lost, which the log makes up for
@@ -243,9 +242,9 @@ func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
 	b.stop()
 	b.start()
 	c.start()
-	c.until("it has heard of its burial", func() bool {
-		_ = b.seat.Meet(t.Context(), c.node.self.Address)
-		return c.node.cluster.Lies(c.node.Name())
+	c.until("it has heard of its tombstone", func() bool {
+		_ = b.handle.Meet(t.Context(), c.node.self.Address)
+		return c.node.cluster.Removed(c.node.Name())
 	})
 	if d := c.node.Division(); d.Slots.Len() > 0 {
 		t.Errorf("it has %s", d.Slots)

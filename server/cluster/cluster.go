@@ -14,22 +14,22 @@ func (n *Node) findCluster(self *topology.Identity, logf func(format string, arg
 		Dial: n.dial, ReceivePublished: n.server.Published, Respond: n.respondToOthers, MaxRequest: migrate.MaxKeys + 1<<20, Refused: n.refusedByOthers, Logf: logf})
 	c, due := n.config.Cluster, func(what string) bool { return n.said.Due(what, n.monotonic()) }
 	n.cluster, err = topology.New(topology.Options{Self: self, Secret: n.config.Secret, Own: own{n}, Network: n.beside,
-		Contacts: c.Contacts, Silence: c.Silence, Names: n.config.Names, Now: n.monotonic, Wall: wallClock,
+		Contacts: c.Contacts, Silence: c.Silence, Names: n.config.Names, Now: n.monotonic, Clock: n.environment().Clock,
 		Done: n.ctx, Go: n.tasks.Go, Logf: n.config.Logf, Due: due, Strange: fatalToServer,
 		ShardChannels: n.server.ShardChannels, Asked: n.server.Asked})
 	n.slots = migrate.New(migrate.Options{Group: group{n}, Cluster: n.cluster, Network: n.beside, Secret: n.config.Secret,
-		Slots: c.Slots, All: c.All, Contacts: c.Contacts, Written: n.written, Refer: n.follows, Now: n.monotonic, Wall: wallClock,
+		Slots: c.Slots, All: c.All, Contacts: c.Contacts, Written: n.written, Refer: n.follows, Now: n.monotonic, Clock: n.environment().Clock,
 		Done: n.ctx, Go: n.tasks.Go, Logf: n.config.Logf, Due: due,
 		Databases: n.server.Databases, TakeKeys: n.server.TakeKeys, RemoveKeys: n.server.RemoveKeys, OrderMove: n.server.OrderMove})
 	return err
 }
 
 // respondToOthers implements mesh.Config.Respond. No connection is served before the cluster is there.
-func (n *Node) respondToOthers(ctx context.Context, letter []byte) []byte {
-	if reply := n.slots.Respond(ctx, letter); reply != nil {
+func (n *Node) respondToOthers(ctx context.Context, request []byte) []byte {
+	if reply := n.slots.Respond(ctx, request); reply != nil {
 		return reply
 	}
-	return n.cluster.Respond(ctx, letter)
+	return n.cluster.Respond(ctx, request)
 }
 
 // own is the group of a node as its cluster sees it.
@@ -42,7 +42,7 @@ func (o own) Group() *topology.Group {
 		return nil
 	}
 	m, v := o.n.roster(), r.Seen()
-	g := &topology.Group{Name: o.n.self.Name, Index: m.Index, Claim: m.Claim, Term: v.Term, Leader: v.Leader}
+	g := &topology.Group{Name: o.n.self.Name, Index: m.Index, Assignment: m.Assignment, Term: v.Term, Leader: v.Leader}
 	for _, id := range m.IDs() {
 		g.Members = append(g.Members, topology.GroupMember{ID: id, Address: o.n.addressIn(m, id), Learner: !m.Voter(id)})
 	}

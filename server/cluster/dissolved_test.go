@@ -17,29 +17,29 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 		d := c.node.Division()
 		return len(d.Others) == 2 && d.Others[0].Leader != 0 && d.Others[1].Leader != 0
 	})
-	if err := c.seat.Replicate(t.Context(), b.address()); err != nil {
+	if err := c.handle.Replicate(t.Context(), b.address()); err != nil {
 		t.Fatal(err)
 	}
-	n := c.seat.Node()
+	n := c.handle.Node()
 	c.until("it knows its group", func() bool { n.cluster.Look(); return len(n.roster().IDs()) == 2 })
 	if left := n.cluster.Without(a.node.Name())[b.node.Name()]; left == nil || len(left.Members) > 0 {
 		t.Errorf("a group whose member is not let go counts as %+v", left)
 	}
-	g := &topology.Group{Name: b.node.Name(), Index: b.node.roster().Index + 1000, Claim: topology.Claim{Slots: new(slots.Set), Since: b.claim().Since}}
-	letter := topology.AppendLetter(nil, "", false, topology.Table{b.node.Name(): g})
+	g := &topology.Group{Name: b.node.Name(), Index: b.node.roster().Index + 1000, Assignment: topology.Assignment{Slots: new(slots.Set), Since: b.assignment().Since}}
+	gossip := topology.AppendGossip(nil, "", false, topology.Table{b.node.Name(): g})
 	for _, at := range []*Node{b.node, n} {
-		if err := at.cluster.Take(letter); err != nil {
+		if err := at.cluster.Take(gossip); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if b.seat.Gone() || !n.gone.Load() {
-		t.Errorf("its leader has left: %v, its member: %v", b.seat.Gone(), n.gone.Load())
+	if b.handle.Gone() || !n.gone.Load() {
+		t.Errorf("its leader has left: %v, its member: %v", b.handle.Gone(), n.gone.Load())
 	}
 	left := n.cluster.Without(a.node.Name())[b.node.Name()]
 	if left == nil || len(left.Members) != 1 || slices.ContainsFunc(left.Members, func(m topology.GroupMember) bool { return m.ID == n.self.Member }) {
 		t.Errorf("the group that it has left counts as %+v", left)
 	}
-	if err := c.seat.Replicate(t.Context(), a.address()); err != nil {
+	if err := c.handle.Replicate(t.Context(), a.address()); err != nil {
 		t.Error(err)
 	}
 }
@@ -51,10 +51,10 @@ func TestReplyTellsAMemberThatItHasLeft(t *testing.T) {
 	c.until("it knows the other", func() bool {
 		return len(c.node.Division().Others) > 0 && c.node.ledBy(a.address()) != nil
 	})
-	if err := c.seat.Replicate(t.Context(), a.address()); err != nil {
+	if err := c.handle.Replicate(t.Context(), a.address()); err != nil {
 		t.Fatal(err)
 	}
-	if got := a.node.serveRequest(t.Context(), &request{What: asksLeave, Member: c.seat.Node().self.Member}); got.Error != "" || !got.Gone {
+	if got := a.node.serveRequest(t.Context(), &request{What: asksLeave, Member: c.handle.Node().self.Member}); got.Error != "" || !got.Gone {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
-	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"net"
 	"time"
+
+	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/internal/clock"
 )
 
 // Environment is the network and the clock of a server. A simulation has its own.
@@ -16,6 +18,8 @@ type Environment struct {
 	// Now is a monotonic clock that counts the time in which the machine sleeps: a lease must not
 	// outlast it.
 	Now func() time.Duration
+	// Clock is the time of day, and what pauses are made with.
+	Clock clock.Clock
 }
 
 // machineEnvironment is the environment of a server that is not simulated.
@@ -25,7 +29,8 @@ var machineEnvironment = Environment{
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", address)
 	},
-	Now: raftnode.Now,
+	Now:   raftnode.Now,
+	Clock: clock.System{},
 }
 
 // environment is that of the configuration, or of the machine.
@@ -37,3 +42,8 @@ func (n *Node) environment() *Environment {
 }
 
 func (n *Node) monotonic() time.Duration { return n.environment().Now() }
+
+// rest waits for a time, or until ctx ends, whose error it returns.
+func (n *Node) rest(ctx context.Context, d time.Duration) error {
+	return clock.Rest(ctx, n.environment().Clock, d)
+}

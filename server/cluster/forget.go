@@ -12,17 +12,17 @@ import (
 
 var errForgetsLeader = errors.New("the member leads its group")
 
-// Forget has the group of the member with a public ID let it go, unless that leads it. known is false if no group
+// Forget removes the member with a public ID from its group, unless it leads that. known is false if no group
 // has or had such a member.
-func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
-	n := s.Node()
+func (h *Handle) Forget(ctx context.Context, id string) (known bool, err error) {
+	n := h.Node()
 	err = n.inCluster(func(*raftnode.Runner) error {
 		g, member := n.cluster.MemberOf(id)
 		if g == nil {
 			return nil
 		}
 		known = true
-		if n.cluster.Lies(g.Name) {
+		if n.cluster.Removed(g.Name) {
 			return nil
 		}
 		there := slices.ContainsFunc(g.Members, func(m topology.GroupMember) bool { return m.ID == member })

@@ -39,12 +39,12 @@ type moving struct {
 	// serve responds to other servers, nil if it is asked for nothing.
 	serve func(ctx context.Context, request []byte) []byte
 
-	store *persistence.Store
-	seat  *Seat
-	node  *Node // of the seat
-	up    bool
-	later atomic.Int64 // how much its clock is ahead
-	last  struct {     // what it has begun to move
+	store  *persistence.Store
+	handle *Handle
+	node   *Node // of the handle
+	up     bool
+	later  atomic.Int64 // how much its clock is ahead
+	last   struct {     // what it has begun to move
 		to *moving
 		of *slots.Set
 	}
@@ -101,22 +101,22 @@ func (m *moving) start() {
 	}
 	environment := machineEnvironment
 	environment.Now = func() time.Duration { return raftnode.Now() + time.Duration(m.later.Load()) }
-	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names, Environment: &environment,
+	if m.handle, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names, Environment: &environment,
 		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(logs.Level, string, ...any) {}}); err != nil {
 		m.t.Fatal(err)
 	}
-	if m.store, err = persistence.Open(persistence.Options{Dir: m.dir, Databases: 1, Sync: persistence.SyncAlways, Secret: hashes, Replicator: m.seat.Replicator(),
+	if m.store, err = persistence.Open(persistence.Options{Dir: m.dir, Databases: 1, Sync: persistence.SyncAlways, Secret: hashes, Replicator: m.handle.Replicator(),
 		Now: func() int64 { return 1000 }}); err != nil {
 		m.t.Fatal(err)
 	}
 	nothing := func() {}
-	if err := m.seat.Start(m.store.Member(), false, handlers.Handlers{Lead: nothing, Follow: nothing, Leave: nothing, ShardChannels: m.listen, Asked: m.serve,
+	if err := m.handle.Start(m.store.Member(), false, handlers.Handlers{Lead: nothing, Follow: nothing, Leave: nothing, ShardChannels: m.listen, Asked: m.serve,
 		TakeKeys: m.take, RemoveKeys: m.remove, OrderMove: m.order}); err != nil {
 		m.t.Fatal(err)
 	}
-	m.node = m.seat.Node()
+	m.node = m.handle.Node()
 	m.up = true
-	m.until("it leads", func() bool { return m.seat.Held() && m.node.Division().Name != "" })
+	m.until("it leads", func() bool { return m.handle.Held() && m.node.Division().Name != "" })
 }
 
 // stop ends the server: the leadership ends, and another one begins with start.
@@ -125,7 +125,7 @@ func (m *moving) stop() {
 		return
 	}
 	m.up = false
-	if err := errors.Join(m.seat.Close(), m.store.Close()); err != nil {
+	if err := errors.Join(m.handle.Close(), m.store.Close()); err != nil {
 		m.t.Error(err)
 	}
 }
@@ -203,12 +203,12 @@ func (m *moving) sees() (frames string, removals int) {
 
 func (m *moving) id() string { return topology.GroupPublicID(moveSecret, m.node.Name()) }
 
-func (m *moving) claim() topology.Claim { return m.node.roster().Claim }
+func (m *moving) assignment() topology.Assignment { return m.node.roster().Assignment }
 
 // begin begins to move slots to another group.
 func (m *moving) begin(to *moving, of *slots.Set) uint64 {
 	m.t.Helper()
-	attempt, _, err := m.seat.BeginMove(m.t.Context(), to.id(), of)
+	attempt, _, err := m.handle.BeginMove(m.t.Context(), to.id(), of)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ type told struct {
 	Again        bool
 }
 
-// asked has the server respond to a request of another group.
+// asked returns the response of the server to a request of another group.
 func (m *moving) asked(request []byte) (a told) {
 	m.t.Helper()
 	if reply := m.node.respondToOthers(m.t.Context(), request); json.Unmarshal(reply, &a) != nil {
@@ -247,8 +247,8 @@ func (m *moving) giveAlone(attempt uint64) {
 	m.t.Helper()
 	m.until("all keys are there", func() bool { return m.last.to.askedBy(m.node.Name(), "complete", attempt, "").Error == "" })
 	m.giveWithout(attempt)
-	if d := m.node.Division(); d.Slots.Both(m.last.of).Len() > 0 || topology.MoveOf(m.claim().Given, attempt) == nil {
-		m.t.Errorf("when slots are given away the division has %s, and given are %v", d.Slots, m.claim().Given)
+	if d := m.node.Division(); d.Slots.Both(m.last.of).Len() > 0 || topology.MoveOf(m.assignment().Given, attempt) == nil {
+		m.t.Errorf("when slots are given away the division has %s, and given are %v", d.Slots, m.assignment().Given)
 	}
 }
 
@@ -256,7 +256,7 @@ func (m *moving) giveAlone(attempt uint64) {
 func moved(from, to *moving, of *slots.Set) {
 	from.t.Helper()
 	from.until("the slots have moved", func() bool {
-		f, t, seen := from.claim(), to.claim(), from.node.Division()
+		f, t, seen := from.assignment(), to.assignment(), from.node.Division()
 		return !f.Moving() && !t.Moving() && t.Slots.Both(of).Len() == of.Len() && f.Slots.Both(of).Len() == 0 &&
 			seen.Others[0].Slots.Both(of).Len() == of.Len() && seen.Covered
 	})
@@ -268,16 +268,16 @@ func moved(from, to *moving, of *slots.Set) {
 // stayed waits until an attempt has left nothing.
 func stayed(from, to *moving, of *slots.Set) {
 	from.t.Helper()
-	from.until("the attempt is forgotten", func() bool { return !from.claim().Moving() && !to.claim().Moving() })
-	if from.claim().Slots.Both(of).Len() != of.Len() || to.claim().Slots.Len() != 0 {
-		from.t.Errorf("the groups have %s and %s", from.claim().Slots, to.claim().Slots)
+	from.until("the attempt is forgotten", func() bool { return !from.assignment().Moving() && !to.assignment().Moving() })
+	if from.assignment().Slots.Both(of).Len() != of.Len() || to.assignment().Slots.Len() != 0 {
+		from.t.Errorf("the groups have %s and %s", from.assignment().Slots, to.assignment().Slots)
 	}
 	if frames, _ := to.sees(); frames != "" {
 		from.t.Errorf("keys are left: %s", frames)
 	}
 }
 
-// sticks has the server not remove keys, or go on to remove them.
+// sticks keeps the server from removing keys, or lets it.
 func (m *moving) sticks(yes bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

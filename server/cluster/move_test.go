@@ -18,23 +18,23 @@ func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 	of := slotstest.Set(t, "5-9 100")
 	attempt := a.begin(b, of)
 	for _, keys := range []string{"first", "second"} {
-		if err := a.seat.SendKeys(t.Context(), attempt, []byte(keys)); err != nil {
+		if err := a.handle.SendKeys(t.Context(), attempt, []byte(keys)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if frames, removals := b.sees(); frames != "first second" || removals != 1 {
 		t.Errorf("%q have come, after keys were removed %d times", frames, removals)
 	}
-	if _, expected, _ := b.seat.Passing(); !expected.Equal(of) {
+	if _, expected, _ := b.handle.Passing(); !expected.Equal(of) {
 		t.Errorf("expected are the keys of %s", expected)
 	}
-	if b.claim().Slots.Len() > 0 || b.node.Division().Slots.Len() > 0 {
+	if b.assignment().Slots.Len() > 0 || b.node.Division().Slots.Len() > 0 {
 		t.Error("the slots are claimed before they are given")
 	}
-	if decided, err := a.seat.GiveSlots(t.Context(), attempt); err != nil || !decided {
+	if decided, err := a.handle.GiveSlots(t.Context(), attempt); err != nil || !decided {
 		t.Fatal(decided, err)
 	}
-	a.seat.EndMove(attempt)
+	a.handle.EndMove(attempt)
 	if got := b.node.Division().Slots; !got.Equal(of) {
 		t.Errorf("when GiveSlots returns the other group has %s", got)
 	}
@@ -43,10 +43,10 @@ func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 		t.Errorf("where the slots were keys were removed %d times", removals)
 	}
 	attempt = b.begin(a, of)
-	if _, err := b.seat.GiveSlots(t.Context(), attempt); err != nil {
+	if _, err := b.handle.GiveSlots(t.Context(), attempt); err != nil {
 		t.Fatal(err)
 	}
-	b.seat.EndMove(attempt)
+	b.handle.EndMove(attempt)
 	moved(b, a, of)
 }
 
@@ -60,7 +60,7 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	node := b.node // Reset makes another one
 	a.mu.Lock()
 	a.told = func(now *slots.Set) {
-		if left, theirs := of.Without(now), node.roster().Claim.Slots; left.Without(theirs).Len() > 0 {
+		if left, theirs := of.Without(now), node.roster().Assignment.Slots; left.Without(theirs).Len() > 0 {
 			t.Errorf("the shard channels of %s have gone, and the other group has the slots %s", left, theirs)
 		}
 	}
@@ -74,20 +74,20 @@ func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
 	b.mu.Unlock()
 	a.giveAlone(a.begin(b, of))
 	news := topology.Table{"stranger": {Name: "stranger", Index: 1, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}}
-	if err := a.node.cluster.Take(topology.AppendLetter(nil, "", false, news)); err != nil { // the slots are divided anew
+	if err := a.node.cluster.Take(topology.AppendGossip(nil, "", false, news)); err != nil { // the slots are divided anew
 		t.Fatal(err)
 	}
 	a.hears(rest)
 	b.hears(of)
 	moved(a, b, of)
-	if err := a.seat.DropSlots(t.Context(), slotstest.Set(t, "200-300")); err != nil {
+	if err := a.handle.DropSlots(t.Context(), slotstest.Set(t, "200-300")); err != nil {
 		t.Fatal(err)
 	}
 	a.hears(rest.Without(slotstest.Set(t, "200-300")))
-	if err := b.seat.Reset(t.Context()); err != nil {
+	if err := b.handle.Reset(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.node = b.seat.Node()
+	b.node = b.handle.Node()
 	b.hears(new(slots.Set))
 }
 
@@ -96,18 +96,18 @@ func TestMoveThatIsGivenUpLeavesNothing(t *testing.T) {
 	a, b := twoMoving(t)
 	of := slotstest.Set(t, "7")
 	attempt := a.begin(b, of)
-	if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+	if err := a.handle.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 		t.Fatal(err)
 	}
-	a.seat.EndMove(attempt)
+	a.handle.EndMove(attempt)
 	stayed(a, b, of)
-	if err := a.seat.SendKeys(t.Context(), attempt, []byte("late")); !says(err, "the move has ended") {
+	if err := a.handle.SendKeys(t.Context(), attempt, []byte("late")); !says(err, "the move has ended") {
 		t.Errorf("keys of an attempt that has ended: %v", err)
 	}
 	if got := b.asked(frame(a.node.Name(), attempt, "late")); got.Error == "" {
 		t.Error("keys are taken of an attempt that has ended")
 	}
-	if decided, err := a.seat.GiveSlots(t.Context(), attempt); err == nil || !decided {
+	if decided, err := a.handle.GiveSlots(t.Context(), attempt); err == nil || !decided {
 		t.Errorf("slots of an attempt that has ended: %v, %v", decided, err)
 	}
 	stayed(a, b, of)
@@ -119,10 +119,10 @@ func TestKeysAreRefusedWhenTheirAttemptHasEndedMeanwhile(t *testing.T) {
 	of := slotstest.Set(t, "7")
 	attempt := a.begin(b, of)
 	b.amid = func() {
-		a.seat.EndMove(attempt)
-		b.until("the attempt has ended", func() bool { return !b.claim().Moving() })
+		a.handle.EndMove(attempt)
+		b.until("the attempt has ended", func() bool { return !b.assignment().Moving() })
 	}
-	if err := a.seat.SendKeys(t.Context(), attempt, []byte("late")); err == nil {
+	if err := a.handle.SendKeys(t.Context(), attempt, []byte("late")); err == nil {
 		t.Error("they are taken")
 	}
 	stayed(a, b, of)
@@ -144,7 +144,7 @@ func TestLeaderThatEndsAmidAMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b := twoMoving(t)
 			attempt := a.begin(b, of)
-			if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+			if err := a.handle.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 				t.Fatal(err)
 			}
 			step(a, b, attempt)
@@ -160,7 +160,7 @@ func TestLeaderThatEndsAmidAMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b := twoMoving(t)
 			attempt := a.begin(b, of)
-			if err := a.seat.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+			if err := a.handle.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
 				t.Fatal(err)
 			}
 			a.giveAlone(attempt)
@@ -180,32 +180,32 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	of := slotstest.Set(t, "7")
 	a.sticks(true)
 	attempt := a.begin(b, of)
-	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "8")); !says(err, "about to move other slots") {
+	if _, _, err := a.handle.BeginMove(t.Context(), b.id(), slotstest.Set(t, "8")); !says(err, "about to move other slots") {
 		t.Errorf("a second attempt: %v", err)
 	}
-	if err := b.seat.TakeSlots(t.Context(), of); !errors.Is(err, migrate.ErrSlotsTaken) {
+	if err := b.handle.TakeSlots(t.Context(), of); !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("slots of another group are claimed: %v", err)
 	}
 	a.giveAlone(attempt)
-	if err := a.seat.TakeSlots(t.Context(), of); !says(err, "on their way") && !errors.Is(err, migrate.ErrSlotsTaken) {
+	if err := a.handle.TakeSlots(t.Context(), of); !says(err, "on their way") && !errors.Is(err, migrate.ErrSlotsTaken) {
 		t.Errorf("slots that were given away are claimed: %v", err)
 	}
-	a.until("the other group has them", func() bool { return b.claim().Slots.Equal(of) })
-	if _, _, left := a.seat.Passing(); !left.Equal(of) {
+	a.until("the other group has them", func() bool { return b.assignment().Slots.Equal(of) })
+	if _, _, left := a.handle.Passing(); !left.Equal(of) {
 		t.Errorf("keys of %s are left", left)
 	}
 	if got := a.askedBy(b.node.Name(), "expect", 5, of.String()); !got.Again {
 		t.Errorf("slots come back while their keys are here: %+v", got)
 	}
-	if taking := a.claim().Taking; len(taking) > 0 {
+	if taking := a.assignment().Taking; len(taking) > 0 {
 		t.Errorf("keys are expected of slots whose keys are here: %v", taking)
 	}
 	a.sticks(false)
 	moved(a, b, of)
-	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), of); !says(err, "does not have all of the slots") {
+	if _, _, err := a.handle.BeginMove(t.Context(), b.id(), of); !says(err, "does not have all of the slots") {
 		t.Errorf("slots of another group: %v", err)
 	}
-	if _, _, err := a.seat.BeginMove(t.Context(), "nobody", slotstest.Set(t, "9")); err == nil {
+	if _, _, err := a.handle.BeginMove(t.Context(), "nobody", slotstest.Set(t, "9")); err == nil {
 		t.Error("slots go to nobody")
 	}
 }
@@ -234,10 +234,10 @@ func TestWrongRequestsOfMovesChangeNothing(t *testing.T) {
 		}
 	}
 	if reply := b.node.slots.Respond(t.Context(), []byte("\x01b\x00")); reply != nil {
-		t.Errorf("a letter is a request of a move: %s", reply)
+		t.Errorf("gossip is a request of a move: %s", reply)
 	}
-	if m := topology.MoveOf(b.claim().Taking, attempt); m == nil || m.State != topology.MoveOpen || len(b.claim().Taking) != 1 {
-		t.Errorf("the moves are %v", b.claim().Taking)
+	if m := topology.MoveOf(b.assignment().Taking, attempt); m == nil || m.State != topology.MoveOpen || len(b.assignment().Taking) != 1 {
+		t.Errorf("the moves are %v", b.assignment().Taking)
 	}
 	// The leader of the group that has the slots says how an attempt is, and nobody else.
 	for n, want := range map[uint64]string{attempt: "runs", 99: "unknown"} {
@@ -261,15 +261,15 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 	if err := b.store.Commits().WaitDurable(position); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := a.seat.BeginMove(t.Context(), b.id(), slotstest.Set(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
+	if _, _, err := a.handle.BeginMove(t.Context(), b.id(), slotstest.Set(t, "1")); err == nil || !strings.Contains(err.Error(), "would hide") {
 		t.Errorf("it gets slots: %v", err)
 	}
 }
 
-// Any server has the leader of a group move slots of that.
+// Any server can tell the leader of a group to move slots of that.
 func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 	a, b := twoMoving(t)
-	if err := b.seat.OrderMove(t.Context(), a.id(), b.id(), slotstest.Set(t, "4-6 9")); err != nil {
+	if err := b.handle.OrderMove(t.Context(), a.id(), b.id(), slotstest.Set(t, "4-6 9")); err != nil {
 		t.Fatal(err)
 	}
 	a.mu.Lock()
@@ -279,7 +279,7 @@ func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
 		t.Errorf("ordered is %q, want %q", orders, want)
 	}
 	for _, ids := range [][2]string{{"nobody", b.id()}, {a.id(), "nobody"}} {
-		if err := b.seat.OrderMove(t.Context(), ids[0], ids[1], slotstest.Set(t, "1")); err == nil {
+		if err := b.handle.OrderMove(t.Context(), ids[0], ids[1], slotstest.Set(t, "1")); err == nil {
 			t.Errorf("a move from %s to %s is ordered", ids[0], ids[1])
 		}
 	}

@@ -24,7 +24,7 @@ import (
 // Errors of servers that cannot become members of another group, for clients.
 var (
 	errNotSingle = errors.New("only a server with cluster-enabled yes leaves its group while it runs: a new one can join another (docs/cluster.md)")
-	errMoves     = errors.New("this server is on its way to another group")
+	errMoves     = errors.New("this server is joining another group")
 	errSeveral   = errors.New("this server leads a group of several: CLUSTER FAILOVER at another one of them makes it a replica")
 	errHasSlots  = errors.New("the group of this server has slots")
 	errHasKeys   = errors.New("this server has keys")
@@ -36,11 +36,14 @@ var (
 // moveTimeout is how long a server waits for a group to take it in or to let it go.
 const moveTimeout = 10 * time.Second
 
-// Replicate has this server become a member of the group that the server with an address of clients leads: one that
-// is a group by itself without slots and keys, or a replica, which its group lets go and which loses its data. It returns
-// when clients can read this server, or after a while if much data is on its way.
-func (s *Seat) Replicate(ctx context.Context, master string) error {
-	return s.change(ctx, func(ctx context.Context, n *Node) error {
+// changePause is how often a server that changes its group looks whether it has.
+const changePause = 20 * time.Millisecond
+
+// Replicate makes this server a member of the group that the server at an address of clients leads. The server must be
+// a group by itself without slots and keys, or a replica, which leaves its group and loses its data. Replicate returns
+// when clients can read the server, or after a while if it gets much data.
+func (h *Handle) Replicate(ctx context.Context, master string) error {
+	return h.change(ctx, func(ctx context.Context, n *Node) error {
 		if err := n.mayMove(); err != nil {
 			return err
 		}
@@ -56,55 +59,36 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 		if err := n.resign(ctx); err != nil {
 			return err
 		}
-		err = s.move(n, next, func() error {
-			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
+		err = h.move(n, next, func() error {
+			if !n.gone.Load() && n.runner.Load().Members().Assignment.Slots.Len() > 0 { // which it got a moment ago
 				return errHasSlots
 			}
 			next.Others = n.cluster.Without(g.Name).Encode()
 			return nil
 		})
 		if err == nil {
-			s.Node().settle(ctx)
+			h.Node().settle(ctx)
 		}
 		return err
 	})
 }
 
-// Reset has this server forget the cluster and be a group by itself, without slots. One of a group of several
+// Reset makes this server forget the cluster: it is a group by itself then, without slots. One of a group of several
 // leaves that first, and loses its data, which the others have; one that is alone must not have keys.
 // A call amid another one returns what that one returns: CLUSTER FORGET at other servers and CLUSTER RESET at this one,
 // which tools send one after another, ask for the same.
-func (s *Seat) Reset(ctx context.Context) error {
-	s.resets.Lock()
-	r := s.reset
-	if r != nil {
-		s.resets.Unlock()
-		select {
-		case <-r.done:
-			return r.err
-		case <-ctx.Done():
-			return saidToClients{context.Cause(ctx)}
-		}
+func (h *Handle) Reset(ctx context.Context) error {
+	done := h.resets.DoChan("", func() (any, error) { return nil, h.resetAlone(ctx) })
+	select {
+	case r := <-done:
+		return r.Err
+	case <-ctx.Done():
+		return saidToClients{context.Cause(ctx)}
 	}
-	r = &resetting{done: make(chan struct{})}
-	s.reset = r
-	s.resets.Unlock()
-	r.err = s.resetAlone(ctx)
-	s.resets.Lock()
-	s.reset = nil
-	s.resets.Unlock()
-	close(r.done)
-	return r.err
 }
 
-// resetting is a Reset that runs.
-type resetting struct {
-	done chan struct{}
-	err  error // when done is closed
-}
-
-func (s *Seat) resetAlone(ctx context.Context) error {
-	return s.change(ctx, func(ctx context.Context, n *Node) error {
+func (h *Handle) resetAlone(ctx context.Context) error {
+	return h.change(ctx, func(ctx context.Context, n *Node) error {
 		if err := n.resign(ctx); err != nil {
 			return err
 		}
@@ -114,7 +98,7 @@ func (s *Seat) resetAlone(ctx context.Context) error {
 		next := &topology.Identity{Name: drawName(), Member: singleID, Starts: n.self.Starts, Address: n.self.Address}
 		next.Group = topology.GroupID(n.config.Secret, next.Name)
 		var farewell []byte
-		err := s.move(n, next, func() error {
+		err := h.move(n, next, func() error {
 			farewell = n.cluster.Farewell()
 			return nil
 		})
@@ -127,21 +111,21 @@ func (s *Seat) resetAlone(ctx context.Context) error {
 }
 
 // change does something with the node, and no other change meanwhile.
-func (s *Seat) change(ctx context.Context, do func(ctx context.Context, n *Node) error) error {
+func (h *Handle) change(ctx context.Context, do func(ctx context.Context, n *Node) error) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	if !s.moving.TryLock() {
+	defer context.AfterFunc(h.ctx, cancel)()
+	if !h.moving.TryLock() {
 		return errMoves
 	}
-	defer s.moving.Unlock()
-	if err := s.changes.Take(ctx); err != nil {
+	defer h.moving.Unlock()
+	if err := h.changes.Take(ctx); err != nil {
 		return saidToClients{err}
 	}
-	defer s.changes.Leave()
-	n := s.Node()
+	defer h.changes.Leave()
+	n := h.Node()
 	switch {
-	case s.ctx.Err() != nil, n.runner.Load() == nil:
+	case h.ctx.Err() != nil, n.runner.Load() == nil:
 		return saidToClients{raftnode.ErrStopped}
 	case !n.config.Single || n.cluster == nil:
 		return errNotSingle
@@ -160,7 +144,7 @@ func (n *Node) mayMove() error {
 		return nil
 	case several:
 		return errSeveral
-	case m.Claim.Slots.Len() > 0:
+	case m.Assignment.Slots.Len() > 0:
 		return errHasSlots
 	case !leads: // it may not have read all that it has
 		return errSettles
@@ -178,31 +162,10 @@ func (n *Node) ledBy(address string) *topology.Group {
 	return nil
 }
 
-// enroll has another group take this server in, and returns which member of it the server is to be.
+// enroll asks another group to take this server in, and returns which member of it the server is to be.
 func (n *Node) enroll(ctx context.Context, g *topology.Group) (*topology.Identity, error) {
 	next := n.memberOf(g.Name)
-	m := n.visitor(next)
-	defer m.Close()
-	for delay := firstPause; ; delay = min(2*delay, lastPause) {
-		a, err := ask(ctx, m, n.cluster.LeadersOf(g.Name), &request{What: asksJoin, Address: next.Address, Level: n.newest})
-		if err == nil && (a.Member == 0 || len(a.Members) == 0) {
-			err = refusedRequest{"the group takes the server in without an id"}
-		}
-		var refused refusedRequest
-		switch {
-		case err == nil:
-			next.Member, next.Known = a.Member, a.Members
-			return next, nil
-		case errors.As(err, &refused), ctx.Err() != nil, fatalToServer(err):
-			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
-		}
-		n.config.Logf(logs.Info, "waits until %s takes this server in: %v", topology.GroupLabel(n.config.Secret, g.Name, g), err)
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
-		}
-	}
+	return next, n.join(ctx, next, func() []string { return n.cluster.LeadersOf(g.Name) }, 0)
 }
 
 // memberOf is this server as a member of another group, which has no number there yet.
@@ -213,15 +176,8 @@ func (n *Node) memberOf(group string) *topology.Identity {
 // settle waits until this server has what its group had when it joined, hears the leader, and other groups have
 // heard of it: tools ask them next.
 func (n *Node) settle(ctx context.Context) {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if v := n.View(); v.Leader != 0 && slices.Contains(n.roster().IDs(), n.self.Member) {
-			break
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+	for n.View().Leader == 0 || !slices.Contains(n.roster().IDs(), n.self.Member) {
+		if n.rest(ctx, changePause) != nil {
 			return
 		}
 	}
@@ -233,7 +189,7 @@ func (n *Node) settle(ctx context.Context) {
 	told.Wait()
 }
 
-// resign has a group of several let this member go, if it has not done so.
+// resign leaves a group of several, and returns when that has let this member go.
 func (n *Node) resign(ctx context.Context) error {
 	m := n.roster()
 	if n.gone.Load() || len(m.IDs()) == 1 {
@@ -243,12 +199,8 @@ func (n *Node) resign(ctx context.Context) error {
 		return raftnode.ErrLastVoter
 	}
 	n.leaving.Store(true) // attend asks for it
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
 	for !n.gone.Load() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		if n.rest(ctx, changePause) != nil {
 			n.leaving.Store(false)
 			return errStillOf
 		}
@@ -259,13 +211,13 @@ func (n *Node) resign(ctx context.Context) error {
 // move makes this server, whose group has let it go or is to be dissolved, the member that next says, on a
 // store without keys. ready is called when the node has ended its part. With its error, and with keys in a
 // group of one, the server stays what it is.
-func (s *Seat) move(n *Node, next *topology.Identity, ready func() error) error {
+func (h *Handle) move(n *Node, next *topology.Identity, ready func() error) error {
 	if err := n.retire(); err != nil {
-		return s.lost(err)
+		return h.lost(err)
 	}
 	why, config := ready(), n.config
 	if why == nil {
-		why = s.renew(next, n.gone.Load())
+		why = h.renew(next, n.gone.Load())
 	}
 	switch {
 	case why == nil:
@@ -279,44 +231,44 @@ func (s *Seat) move(n *Node, next *topology.Identity, ready func() error) error 
 		config.Logf(logs.Notice, "this server was %s, and is %s in another group from now on",
 			topology.MemberPublicID(config.Secret, n.self.Name, n.self.Member), topology.MemberPublicID(config.Secret, next.Name, next.Member))
 	case !errors.Is(why, errHasKeys) && !errors.Is(why, errHasSlots):
-		return s.lost(why)
+		return h.lost(why)
 	}
-	again, err := listen(config, s.proposals, s.failed)
+	again, err := listen(config, h.proposals, h.failed)
 	if err == nil {
-		err = s.start(again)
+		err = h.start(again)
 	}
 	if err != nil {
-		return s.lost(err)
+		return h.lost(err)
 	}
-	s.node.Store(again)
+	h.node.Store(again)
 	return why
 }
 
 // renew makes the store that of another member. With drop it may have keys.
-func (s *Seat) renew(next *topology.Identity, drop bool) error {
-	err := s.store.Renew(next.Encode(), drop)
+func (h *Handle) renew(next *topology.Identity, drop bool) error {
+	err := h.store.Renew(next.Encode(), drop)
 	if errors.Is(err, member.ErrNotEmpty) {
 		return errHasKeys
 	}
 	if err == nil {
-		s.handlers.Leave()
+		h.handlers.Leave()
 	}
 	return err
 }
 
 // lost tells that the server has left its group and cannot go on.
-func (s *Seat) lost(err error) error {
+func (h *Handle) lost(err error) error {
 	err = fmt.Errorf("cluster: the server has ended its part in its group, and cannot go on: %w", err)
 	select {
-	case s.failed <- err:
+	case h.failed <- err:
 	default: // one reason is enough
 	}
 	return err
 }
 
-// takeLeave sends a letter to the servers of other groups. It waits for those that are there.
-func (n *Node) takeLeave(letter []byte) {
-	if letter == nil {
+// takeLeave sends gossip to the servers of other groups. It waits for those that are there.
+func (n *Node) takeLeave(gossip []byte) {
+	if gossip == nil {
 		return
 	}
 	m := mesh.New(mesh.Config{Cluster: topology.ClusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
@@ -327,7 +279,7 @@ func (n *Node) takeLeave(letter []byte) {
 	for _, address := range n.cluster.Targets(true) {
 		if bus, err := topology.BusOf(address); err == nil {
 			sent.Go(func() {
-				if _, err := m.Ask(ctx, bus, 0, letter); err != nil {
+				if _, err := m.Ask(ctx, bus, 0, gossip); err != nil {
 					n.config.Logf(logs.Info, "%s is not told that this server has left its group: %v", address, err)
 				}
 			})

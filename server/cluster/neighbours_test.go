@@ -20,7 +20,7 @@ func (m *moving) still(d time.Duration) (index uint64, own *slots.Set) {
 	m.t.Helper()
 	m.until("no slots are on their way", func() bool {
 		var err error
-		index, own, err = m.seat.HoldStill(d)
+		index, own, err = m.handle.HoldStill(d)
 		return err == nil
 	})
 	return index, own
@@ -40,23 +40,23 @@ func TestHeldSlotsDoNotMove(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			if _, _, err := a.seat.BeginMove(ctx, b.id(), of); err == nil {
+			if _, _, err := a.handle.BeginMove(ctx, b.id(), of); err == nil {
 				t.Fatal("a move begins")
 			}
-			if index, _ := m.still(time.Hour); index != before || a.claim().Moving() || b.claim().Moving() {
-				t.Errorf("something has changed: %d and %d, %v, %v", before, index, a.claim(), b.claim())
+			if index, _ := m.still(time.Hour); index != before || a.assignment().Moving() || b.assignment().Moving() {
+				t.Errorf("something has changed: %d and %d, %v, %v", before, index, a.assignment(), b.assignment())
 			}
 			m.later.Add(int64(time.Hour - 50*time.Millisecond)) // the next one waits for a moment
 			attempt := a.begin(b, of)
 			for _, g := range []*moving{a, b} {
-				if _, _, err := g.seat.HoldStill(0); !says(err, "on their way") {
+				if _, _, err := g.handle.HoldStill(0); !says(err, "being moved") {
 					t.Errorf("while slots move: %v", err)
 				}
 			}
-			if _, err := a.seat.GiveSlots(t.Context(), attempt); err != nil {
+			if _, err := a.handle.GiveSlots(t.Context(), attempt); err != nil {
 				t.Fatal(err)
 			}
-			a.seat.EndMove(attempt)
+			a.handle.EndMove(attempt)
 			moved(a, b, of)
 			if index, own := m.still(0); index <= before || own.Len() != map[string]int{"giver": slots.Count - 5, "taker": 5}[held] {
 				t.Errorf("after the move: entry %d, %s; before it was %d", index, own, before)
@@ -71,15 +71,15 @@ func TestServersAskEachOther(t *testing.T) {
 	b.stop()
 	b.serve = func(_ context.Context, request []byte) []byte { return append([]byte("you said "), request...) }
 	b.start()
-	got, err := a.seat.AskServer(t.Context(), b.address(), []byte("hello"))
+	got, err := a.handle.AskServer(t.Context(), b.address(), []byte("hello"))
 	if err != nil || string(got) != "you said hello" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := b.seat.AskServer(t.Context(), a.address(), []byte("hello")); !errors.Is(err, topology.ErrSilent) {
+	if _, err := b.handle.AskServer(t.Context(), a.address(), []byte("hello")); !errors.Is(err, topology.ErrSilent) {
 		t.Errorf("a server that is to be asked nothing: %v", err)
 	}
 	b.stop()
-	if _, err := a.seat.AskServer(t.Context(), b.address(), nil); err == nil {
+	if _, err := a.handle.AskServer(t.Context(), b.address(), nil); err == nil {
 		t.Error("a server that is gone replies")
 	}
 }

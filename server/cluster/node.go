@@ -44,8 +44,8 @@ type NodeConfig struct {
 	// Alone makes the directory that of the only member of its group, under a new number: for a group
 	// whose other members are lost.
 	Alone bool
-	// Single has a server with a new directory found a group of which it is all, with a name drawn by lot,
-	// unless there are Members or Join.
+	// Single makes a server with a new directory found a group of its own, with a name drawn by lot, unless there are
+	// Members or Join.
 	Single bool
 	// Cluster describes the other groups; nil for a group whose clients see none.
 	Cluster *ClusterConfig
@@ -96,7 +96,7 @@ type Node struct {
 	config    NodeConfig
 	proposals *raftnode.Proposals
 	server    handlers.Handlers // set by Start
-	withdraw  func()            // nil, or that of the seat, which ends with ctx
+	withdraw  func()            // nil, or that of the handle, which ends with ctx
 	process   uint64            // drawn by lot
 	newest    uint64            // level that this server knows; see persistence.NewestLevel
 	mesh      *mesh.Mesh
@@ -150,7 +150,10 @@ func listen(c NodeConfig, proposals *raftnode.Proposals, failed chan error) (*No
 func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) error {
 	n.server, n.newest = server, store.NewestLevel()
 	self, err := n.identify(n.ctx, store)
-	if err != nil {
+	switch {
+	case err != nil && n.ctx.Err() != nil:
+		return raftnode.ErrStopped
+	case err != nil:
 		return err
 	}
 	n.mu.Lock()
@@ -165,12 +168,12 @@ func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) 
 	}
 	r, err := raftnode.Run(store, lazy, raftnode.RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
 		Mesh: n.mesh, SendState: n.sendState, Role: raftnode.Role{Lead: server.Lead, Follow: server.Follow, Acknowledged: server.Acknowledged, Settle: server.Settle}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed, Led: n.reportLead,
-		Odd: n.config.Cluster != nil, Now: n.environment().Now, Logf: n.config.Logf})
+		Odd: n.config.Cluster != nil, Now: n.environment().Now, Clock: n.environment().Clock, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()
 		return err
 	}
-	n.compare(r.Members().Claim)
+	n.compare(r.Members().Assignment)
 	n.runner.Store(r)
 	n.meetLocked(r.Members())
 	if self.Left {
@@ -277,15 +280,15 @@ func (n *Node) receiveState(m *raftnode.Message, state io.Reader) error {
 }
 
 // Held reports whether this member leads, and no other one can.
-func (s *Seat) Held() bool {
-	n := s.Node()
+func (h *Handle) Held() bool {
+	n := h.Node()
 	r := n.runner.Load()
 	return r != nil && r.Held()
 }
 
 // WaitHeld waits until Held. It returns an error when this member does not lead.
-func (s *Seat) WaitHeld() error {
-	n := s.Node()
+func (h *Handle) WaitHeld() error {
+	n := h.Node()
 	if r := n.runner.Load(); r != nil {
 		return r.WaitHeld()
 	}
@@ -295,8 +298,8 @@ func (s *Seat) WaitHeld() error {
 // Fresh reports whether the leader was heard within two election timeouts, or for a
 // patient client within the limit of the configuration. A learner that may have nothing yet is not
 // read.
-func (s *Seat) Fresh(patient bool) bool {
-	n := s.Node()
+func (h *Handle) Fresh(patient bool) bool {
+	n := h.Node()
 	limit := 2 * n.config.Election
 	if patient {
 		limit = max(limit, n.config.MaxStale)
@@ -323,8 +326,8 @@ func (n *Node) Heard() time.Duration {
 
 // Publish gives a message of a channel to the other members, to each once at most, and with wide
 // to those of the other groups.
-func (s *Seat) Publish(kind byte, channel, message []byte, wide bool) {
-	n := s.Node()
+func (h *Handle) Publish(kind byte, channel, message []byte, wide bool) {
+	n := h.Node()
 	if n.runner.Load() == nil {
 		return
 	}
@@ -336,8 +339,8 @@ func (s *Seat) Publish(kind byte, channel, message []byte, wide bool) {
 
 // Published counts the messages given to other members, those that were lost, and those
 // that came.
-func (s *Seat) Published() (sent, dropped, received uint64) {
-	n := s.Node()
+func (h *Handle) Published() (sent, dropped, received uint64) {
+	n := h.Node()
 	if n.runner.Load() == nil {
 		return 0, 0, 0
 	}
@@ -349,9 +352,9 @@ func (s *Seat) Published() (sent, dropped, received uint64) {
 	return p.Sent, p.Dropped, p.Received
 }
 
-// HandOver has another member lead, if this one does.
-func (s *Seat) HandOver() {
-	n := s.Node()
+// HandOver transfers the leadership, if this member has it.
+func (h *Handle) HandOver() {
+	n := h.Node()
 	if r := n.runner.Load(); r != nil {
 		r.HandOver()
 	}
@@ -359,8 +362,8 @@ func (s *Seat) HandOver() {
 
 // TakeOver asks the leader to hand over to this member, and waits for nothing. A leader that
 // this member lacks too much of does not.
-func (s *Seat) TakeOver() {
-	n := s.Node()
+func (h *Handle) TakeOver() {
+	n := h.Node()
 	if r := n.runner.Load(); r != nil {
 		r.TakeOver()
 	}
@@ -402,8 +405,8 @@ func (n *Node) Division() *topology.Division {
 func (n *Node) Name() string { return n.self.Name }
 
 // Shard returns the slots of the group, nil for all, and whether all slots can be used.
-func (s *Seat) Shard() (own *slots.Set, covered bool) {
-	n := s.Node()
+func (h *Handle) Shard() (own *slots.Set, covered bool) {
+	n := h.Node()
 	switch d := n.Division(); {
 	case n.config.Cluster == nil:
 		return nil, true

@@ -61,7 +61,7 @@ func (n *Node) leaderless(v *raftnode.View, since time.Duration) time.Duration {
 	}
 	if v.Lost {
 		n.config.Logf(logs.Warn, "no leader is known for %v, and this member does not vote: it may lack writes that it has acknowledged, as it ended without order. "+
-			"If a majority ended so, the group waits: start all members that still have their data, and have them vote by VIGIL.CLUSTER RECOVER LOSE-WRITES (docs/cluster.md)", silence.Round(time.Second))
+			"If a majority ended so, the group waits: start all members that still have their data, and let them vote by VIGIL.CLUSTER RECOVER LOSE-WRITES (docs/cluster.md)", silence.Round(time.Second))
 	} else {
 		n.config.Logf(logs.Warn, "no leader is known for %v: a majority of the members is not reached, or does not vote as it may lack writes. VIGIL.CLUSTER STATUS at each one says so", silence.Round(time.Second))
 	}

@@ -113,7 +113,7 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 	return a
 }
 
-// refer names the leader, as far as it is known.
+// refer names the leader, if it is known.
 func (n *Node) refer(v *raftnode.View) *reply {
 	if address := n.address(v.Leader); v.Leader != 0 && address != "" {
 		return &reply{Error: fmt.Sprintf("member %d at %s leads", v.Leader, address), Again: true, Leader: address}
@@ -136,8 +136,8 @@ type asker interface {
 	Ask(ctx context.Context, address string, to uint64, request []byte) ([]byte, error)
 }
 
-// ask has the leader do something, which is looked for at some addresses of clients. It asks once:
-// the error is a refusedRequest if there is no use in asking again.
+// ask finds the leader through some addresses of clients, and sends it a request once. The error is a refusedRequest if
+// there is no use in asking again.
 func ask(ctx context.Context, m asker, addresses []string, q *request) (a *reply, err error) {
 	b, err := json.Marshal(q)
 	if err != nil {
@@ -187,37 +187,47 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// insist asks until there is a reply that is final, or ctx ends. Why it has to wait is logged when
-// that changes. patience is how long a request may be doubted.
-func (n *Node) insist(ctx context.Context, m asker, addresses []string, q *request, patience time.Duration) (*reply, error) {
-	last, since := "", time.Time{} // of the doubt
+// insist asks as a member of a group, at addresses that it looks up each time, until there is a reply that is final, or ctx
+// ends. Why it has to wait is logged when that changes. patience is how long a request may be doubted.
+func (n *Node) insist(ctx context.Context, self *topology.Identity, addresses func() []string, q *request, patience time.Duration) (*reply, error) {
+	m := n.visitor(self)
+	defer m.Close()
+	last, since := "", time.Duration(0) // of the doubt; 0 without one
 	for delay := firstPause; ; delay = min(2*delay, lastPause) {
-		a, err := ask(ctx, m, addresses, q)
+		a, err := ask(ctx, m, addresses(), q)
 		var refused refusedRequest
 		var doubt doubted
 		if !errors.As(err, &doubt) {
-			since = time.Time{}
-		} else if since.IsZero() {
-			since = time.Now()
+			since = 0
+		} else if since == 0 {
+			since = n.monotonic()
 		}
 		switch {
 		case err == nil && a.Gone:
 			return nil, fmt.Errorf("cluster: %s: this directory cannot come back, a new one can join", a.Error)
 		case err == nil:
 			return a, nil
-		case ctx.Err() != nil:
-			return nil, raftnode.ErrStopped
-		case errors.As(err, &refused), fatalToServer(err), !since.IsZero() && time.Since(since) > patience:
-			return nil, fmt.Errorf("cluster: the group refuses to let the server %s: %w", q.What, err)
 		}
-		if text := err.Error(); text != last {
+		final := ctx.Err() != nil || errors.As(err, &refused) || fatalToServer(err) || since != 0 && n.monotonic()-since > patience
+		if text := err.Error(); !final && text != last {
 			last = text
 			n.config.Logf(logs.Notice, "waits until it may %s: %v", q.What, err)
 		}
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-			return nil, raftnode.ErrStopped
+		if final || n.rest(ctx, delay) != nil {
+			return nil, fmt.Errorf("cluster: the group does not let this server %s: %w", q.What, err)
 		}
 	}
+}
+
+// join asks a group, at addresses that it looks up each time, to take this server in, and notes which member it is then. id is a
+// wish, 0 for any.
+func (n *Node) join(ctx context.Context, self *topology.Identity, addresses func() []string, id uint64) error {
+	a, err := n.insist(ctx, self, addresses, &request{What: asksJoin, Member: id, Address: self.Address, Level: n.newest}, 0)
+	if err == nil && (a.Member == 0 || len(a.Members) == 0) {
+		err = errors.New("cluster: the group has taken the server in without an id")
+	}
+	if err == nil {
+		self.Member, self.Known = a.Member, a.Members
+	}
+	return err
 }

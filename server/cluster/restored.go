@@ -23,7 +23,7 @@ import (
 var (
 	errRestoredMember = errors.New("cluster: the directory was made of a snapshot, which cannot take the place of the member that it is of: " +
 		"start once with --recover alone, after all servers of its group were stopped; or with a new directory and cluster-join")
-	errRestoredSeat = errors.New("cluster: the directory was made of a part of a cluster snapshot, from which a new group begins: " +
+	errRestoredGroup = errors.New("cluster: the directory was made of a part of a cluster snapshot, from which a new group begins: " +
 		"give cluster-enabled yes or cluster-view cluster, and neither cluster-group, cluster-members, cluster-member-id nor cluster-join")
 )
 
@@ -39,7 +39,7 @@ func (n *Node) restores(self *topology.Identity, origin *snapshot.Origin) (fresh
 	case part == nil:
 		return false, false, fmt.Errorf("%w (it is %s)", errRestoredMember, origin)
 	case c.Cluster == nil || c.Name != "" || c.ID != 0 || len(c.Members)+len(c.Join) > 0:
-		return false, false, fmt.Errorf("%w (it is %s)", errRestoredSeat, origin)
+		return false, false, fmt.Errorf("%w (it is %s)", errRestoredGroup, origin)
 	}
 	if _, err := slots.Parse(part.Slots); err != nil {
 		return false, false, fmt.Errorf("cluster: the slots of %s: %w", origin, err)
@@ -85,7 +85,7 @@ func (n *Node) lives(ctx context.Context, self *topology.Identity, was string, l
 
 // found makes this server a new group, of a part of a cluster snapshot.
 func (n *Node) found(self *topology.Identity, store *member.Member, origin *snapshot.Origin) error {
-	id, err := raftnode.StandAlone(store, self.Address, func(topology.Claim) topology.Claim { return topology.Claim{} })
+	id, err := raftnode.StandAlone(store, self.Address, func(topology.Assignment) topology.Assignment { return topology.Assignment{} })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}

@@ -39,10 +39,10 @@ func TestDirectoriesOfSnapshotsBeginAsNewGroups(t *testing.T) {
 		{"a part in place of a group", member, part, cluster(func(c *NodeConfig) { c.Alone, c.Name = true, "n" }), false, true, nil},
 		{"a snapshot of a member", member, plain, cluster(as), false, false, errRestoredMember},
 		{"the same alone", member, plain, cluster(func(c *NodeConfig) { c.Alone = true }), false, true, nil},
-		{"a part with the name of a group", member, part, cluster(func(c *NodeConfig) { c.Name = "n" }), false, false, errRestoredSeat},
-		{"a part with a number", member, part, cluster(func(c *NodeConfig) { c.ID = 1 }), false, false, errRestoredSeat},
-		{"a part that joins", member, part, cluster(func(c *NodeConfig) { c.Join = []string{"h:1"} }), false, false, errRestoredSeat},
-		{"a part that clients see no cluster of", member, part, NodeConfig{}, false, false, errRestoredSeat},
+		{"a part with the name of a group", member, part, cluster(func(c *NodeConfig) { c.Name = "n" }), false, false, errRestoredGroup},
+		{"a part with a number", member, part, cluster(func(c *NodeConfig) { c.ID = 1 }), false, false, errRestoredGroup},
+		{"a part that joins", member, part, cluster(func(c *NodeConfig) { c.Join = []string{"h:1"} }), false, false, errRestoredGroup},
+		{"a part that clients see no cluster of", member, part, NodeConfig{}, false, false, errRestoredGroup},
 		{"slots that are none", member, bad, cluster(as), false, false, errors.New("any")},
 	} {
 		fresh, spent, err := (&Node{config: x.config}).restores(x.self, x.origin)

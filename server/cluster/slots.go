@@ -18,27 +18,24 @@ var errNoCluster = errors.New("cluster: clients of this server see no cluster")
 
 // compare logs that the configuration of this server names other slots than its group has. Slots may have moved since
 // it began.
-func (n *Node) compare(c topology.Claim) {
-	if n.config.Cluster == nil || !c.Claimed() {
+func (n *Node) compare(c topology.Assignment) {
+	if n.config.Cluster == nil || !c.Assigned() {
 		return
 	}
 	if want := n.config.Cluster.Slots; want != nil && !want.Equal(c.Slots) {
-		n.config.Logf(logs.Notice, "the group has the slots %q by now; cluster-slots, %q, says with which ones a group begins, and changes nothing", c.Slots, want)
+		n.config.Logf(logs.Notice, "the group has the slots %q by now; cluster-slots %q applies to new groups only and is ignored", c.Slots, want)
 	}
 }
-
-// wallClock is the time of a claim.
-func wallClock() uint64 { return uint64(time.Now().UnixMilli()) }
 
 // group is the group of a node as [migrate.Slots] sees it.
 type group struct{ n *Node }
 
-// Claim implements [migrate.Group], as do the methods below.
-func (g group) Claim() (now topology.Claim, leads bool) {
-	return g.n.roster().Claim, g.n.runner.Load().Seen().Leads
+// Assignment implements [migrate.Group], as do the methods below.
+func (g group) Assignment() (now topology.Assignment, leads bool) {
+	return g.n.roster().Assignment, g.n.runner.Load().Seen().Leads
 }
 
-// Agree has the group change its claim.
+// Agree changes the assignment of the group.
 func (g group) Agree(ctx context.Context, c topology.Change) (proposed bool, err error) {
 	return g.n.runner.Load().Agree(ctx, c)
 }
@@ -52,8 +49,8 @@ func (g group) Lease() (held bool, ends uint64) {
 	return r.Held(), r.Ends()
 }
 
-// Settled returns the claim when nothing of it is about to change.
-func (g group) Settled() (index uint64, now topology.Claim, err error) {
+// Settled returns the assignment when nothing of it is about to change.
+func (g group) Settled() (index uint64, now topology.Assignment, err error) {
 	r := g.n.runner.Load()
 	if err := r.WaitHeld(); err != nil {
 		return 0, now, err
@@ -62,7 +59,7 @@ func (g group) Settled() (index uint64, now topology.Claim, err error) {
 	if err != nil {
 		return 0, now, err
 	}
-	return m.Index, m.Claim, nil
+	return m.Index, m.Assignment, nil
 }
 
 // written reports whether the log of the group has records.
@@ -86,14 +83,14 @@ func (n *Node) follows() (why, leader string) {
 }
 
 // ofSlots does what a client asks for that is about slots.
-func (s *Seat) ofSlots(do func(of *migrate.Slots) error) error {
-	n := s.Node()
+func (h *Handle) ofSlots(do func(of *migrate.Slots) error) error {
+	n := h.Node()
 	return n.inCluster(func(*raftnode.Runner) error { return do(n.slots) })
 }
 
 // Meet exchanges tables with the server at an address.
-func (s *Seat) Meet(ctx context.Context, address string) error {
-	n := s.Node()
+func (h *Handle) Meet(ctx context.Context, address string) error {
+	n := h.Node()
 	return n.inCluster(func(*raftnode.Runner) error {
 		if address == n.self.Address {
 			return nil
@@ -103,18 +100,18 @@ func (s *Seat) Meet(ctx context.Context, address string) error {
 }
 
 // TakeSlots gives slots that no group has to that of this server, which leads it.
-func (s *Seat) TakeSlots(ctx context.Context, add *slots.Set) error {
-	return s.ofSlots(func(of *migrate.Slots) error { return of.Claim(ctx, add) })
+func (h *Handle) TakeSlots(ctx context.Context, add *slots.Set) error {
+	return h.ofSlots(func(of *migrate.Slots) error { return of.Claim(ctx, add) })
 }
 
 // DropSlots takes slots from the group of this server, which leads it.
-func (s *Seat) DropSlots(ctx context.Context, drop *slots.Set) error {
-	return s.ofSlots(func(of *migrate.Slots) error { return of.Drop(ctx, drop) })
+func (h *Handle) DropSlots(ctx context.Context, drop *slots.Set) error {
+	return h.ofSlots(func(of *migrate.Slots) error { return of.Drop(ctx, drop) })
 }
 
 // BuryGroup buries the group of the member with a public ID; see [migrate.Slots.Bury]. known is false if no group has such a member.
-func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
-	n := s.Node()
+func (h *Handle) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
+	n := h.Node()
 	err = n.inCluster(func(*raftnode.Runner) error {
 		g, _ := n.cluster.MemberOf(id)
 		if known = g != nil && len(g.Members) > 0; !known {
@@ -126,29 +123,29 @@ func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, know
 	return freed, known, err
 }
 
-// OrderMove has another group move slots; see [migrate.Slots.Order].
-func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
-	return s.ofSlots(func(o *migrate.Slots) error { return o.Order(ctx, from, to, of) })
+// OrderMove tells a group to move slots; see [migrate.Slots.Order].
+func (h *Handle) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
+	return h.ofSlots(func(o *migrate.Slots) error { return o.Order(ctx, from, to, of) })
 }
 
-// BeginMove has another group expect slots; see [migrate.Slots.Begin].
-func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
-	err = s.ofSlots(func(o *migrate.Slots) (e error) {
+// BeginMove tells another group to expect slots; see [migrate.Slots.Begin].
+func (h *Handle) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
+	err = h.ofSlots(func(o *migrate.Slots) (e error) {
 		attempt, databases, e = o.Begin(ctx, to, of)
 		return e
 	})
 	return attempt, databases, err
 }
 
-// SendKeys has the other group take keys; see [migrate.Slots.Send].
-func (s *Seat) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
-	return s.ofSlots(func(of *migrate.Slots) error { return of.Send(ctx, attempt, keys) })
+// SendKeys sends keys to the other group; see [migrate.Slots.Send].
+func (h *Handle) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
+	return h.ofSlots(func(of *migrate.Slots) error { return of.Send(ctx, attempt, keys) })
 }
 
 // GiveSlots gives the slots of an attempt away; see [migrate.Slots.Give].
-func (s *Seat) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error) {
+func (h *Handle) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error) {
 	decided = true
-	err = s.ofSlots(func(of *migrate.Slots) (e error) {
+	err = h.ofSlots(func(of *migrate.Slots) (e error) {
 		decided, e = of.Give(ctx, attempt)
 		return e
 	})
@@ -156,24 +153,24 @@ func (s *Seat) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err
 }
 
 // EndMove ends an attempt, which changes nothing unless the slots were given away.
-func (s *Seat) EndMove(attempt uint64) {
-	if of := s.Node().slots; of != nil {
+func (h *Handle) EndMove(attempt uint64) {
+	if of := h.Node().slots; of != nil {
 		of.End(attempt)
 	}
 }
 
-// Passing returns the slots that are on their way; see [migrate.Slots.Passing].
-func (s *Seat) Passing() (arriving, expected, left *slots.Set) {
-	n := s.Node()
+// Passing returns the slots that are being moved; see [migrate.Slots.Passing].
+func (h *Handle) Passing() (importing, expected, left *slots.Set) {
+	n := h.Node()
 	if n.slots == nil || n.runner.Load() == nil {
 		return nil, nil, nil
 	}
 	return n.slots.Passing()
 }
 
-// AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15 seconds.
-func (s *Seat) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
-	n := s.Node()
+// AskServer sends a request to another server, at its address of clients, and returns the reply, within some 15 seconds.
+func (h *Handle) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
+	n := h.Node()
 	err = n.inCluster(func(*raftnode.Runner) error {
 		reply, err = n.cluster.AskServer(ctx, address, request)
 		return err
@@ -181,9 +178,9 @@ func (s *Seat) AskServer(ctx context.Context, address string, request []byte) (r
 	return reply, err
 }
 
-// HoldStill has no move of slots begin for a while; see [migrate.Slots.HoldStill].
-func (s *Seat) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
-	err = s.ofSlots(func(of *migrate.Slots) (e error) {
+// HoldStill keeps moves of slots from beginning for a while; see [migrate.Slots.HoldStill].
+func (h *Handle) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
+	err = h.ofSlots(func(of *migrate.Slots) (e error) {
 		index, own, e = of.HoldStill(d)
 		return e
 	})

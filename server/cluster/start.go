@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
@@ -90,7 +89,7 @@ func (n *Node) identify(ctx context.Context, store *member.Member) (*topology.Id
 	return self, store.DropOrigin() // last: what is interrupted is done again
 }
 
-// newcomer returns who a server is whose directory does not know: a founder, or with the id 0 one
+// newcomer returns the identity of a server whose directory has none: a founder, or with the id 0 a server
 // that is to join.
 func (n *Node) newcomer(log *grouplog.Log) (*topology.Identity, error) {
 	self := &topology.Identity{Name: n.config.Name, Replaces: n.config.Replaces, Known: map[uint64]string{}}
@@ -255,27 +254,20 @@ func (n *Node) origin(self *topology.Identity) mesh.Origin {
 	return mesh.Origin{Address: bus, Start: self.Starts, Process: n.process}
 }
 
-// enter has the group take this server in as a member.
+// enter asks the group to take this server in as a member.
 func (n *Node) enter(ctx context.Context, self *topology.Identity) error {
 	if err := n.findGroup(ctx, self); err != nil {
 		return err
 	}
-	m := n.visitor(self)
-	defer m.Close()
-	a, err := n.insist(ctx, m, n.config.Join, &request{What: asksJoin, Member: n.config.ID, Address: self.Address, Level: n.newest}, 0)
-	if err != nil {
+	if err := n.join(ctx, self, func() []string { return n.config.Join }, n.config.ID); err != nil {
 		return err
 	}
-	if a.Member == 0 || len(a.Members) == 0 {
-		return errors.New("cluster: the group has taken the server in without an id")
-	}
-	self.Member, self.Known = a.Member, a.Members
 	n.config.Logf(logs.Notice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
 	return nil
 }
 
 // findGroup asks the servers that this one is to join which group they are of, unless the configuration says it, or
-// clients see no cluster. A group that takes no letters is one of the other view, which has no name.
+// clients see no cluster. A group that takes no gossip is one of the other view, which has no name.
 func (n *Node) findGroup(ctx context.Context, self *topology.Identity) error {
 	if self.Name != "" || n.config.Cluster == nil {
 		return nil
@@ -295,10 +287,8 @@ func (n *Node) findGroup(ctx context.Context, self *topology.Identity) error {
 				n.config.Logf(logs.Notice, "waits until %s says which group it is of: %v", address, err)
 			}
 		}
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-			return raftnode.ErrStopped
+		if err := n.rest(ctx, delay); err != nil {
+			return err
 		}
 	}
 }
@@ -311,20 +301,18 @@ func askGroup(ctx context.Context, m asker, address string) (name string, err er
 	}
 	ctx, cancel := context.WithTimeout(ctx, topology.ExchangeTimeout)
 	defer cancel()
-	letter, err := m.Ask(ctx, bus, 0, topology.AppendLetter(nil, "", false, topology.Table{}))
+	gossip, err := m.Ask(ctx, bus, 0, topology.AppendGossip(nil, "", false, topology.Table{}))
 	if err != nil {
 		return "", err
 	}
-	d := topology.Decoder{Rest: letter}
+	d := topology.Decoder{Rest: gossip}
 	name = d.Text(topology.MaxGroupName)
 	return name, d.Err
 }
 
-// move has the group know this member at another address. It may run from an old copy of the
-// directory, so it counts as one that may lack what it has acknowledged.
+// move tells the group that this member is at another address. The directory may be an old copy, so the member counts as
+// one that may lack what it has acknowledged.
 func (n *Node) move(ctx context.Context, self *topology.Identity, was string, log *grouplog.Log) error {
-	m := n.visitor(self)
-	defer m.Close()
 	n.config.Logf(logs.Notice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
 	others, err := n.former(self, log)
 	if err != nil {
@@ -332,7 +320,7 @@ func (n *Node) move(ctx context.Context, self *topology.Identity, was string, lo
 	}
 	others = append(others, n.config.Join...)
 	if len(others) > 0 {
-		if _, err := n.insist(ctx, m, others, &request{What: asksMove, Member: self.Member, Address: self.Address}, hopeForMove*n.config.Election); err != nil {
+		if _, err := n.insist(ctx, self, func() []string { return others }, &request{What: asksMove, Member: self.Member, Address: self.Address}, hopeForMove*n.config.Election); err != nil {
 			return err
 		}
 	}
@@ -361,7 +349,7 @@ func (n *Node) former(self *topology.Identity, log *grouplog.Log) (others []stri
 // becomeAlone makes this server all of its group.
 func (n *Node) becomeAlone(self *topology.Identity, store *member.Member) error {
 	was := self.Member
-	id, err := raftnode.StandAlone(store, self.Address, func(former topology.Claim) topology.Claim { return former })
+	id, err := raftnode.StandAlone(store, self.Address, func(former topology.Assignment) topology.Assignment { return former })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}

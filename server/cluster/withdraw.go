@@ -12,7 +12,7 @@ import (
 
 // A server that another group has taken in, and that is killed before it goes over, or that its own group does not let
 // go, has left a learner there which never comes up: clients would be told of a node at an address where another one is. So it notes which
-// group it asks. If its own group has let it go, it goes on; otherwise it has the other one let the learner go.
+// group it asks. If its own group has let it go, it goes on; otherwise it asks the other one to let the learner go.
 
 const (
 	withdrawPeriod = time.Second
@@ -22,25 +22,18 @@ const (
 )
 
 // withdraw ends with the node.
-func (s *Seat) withdraw(n *Node) {
-	tick := time.NewTicker(withdrawPeriod)
-	defer tick.Stop()
-	for without := 0; ; {
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-tick.C:
-		}
+func (h *Handle) withdraw(n *Node) {
+	for without := 0; n.rest(n.ctx, withdrawPeriod) == nil; {
 		group := n.bound()
 		if group == "" {
 			without = 0
 			continue
 		}
 		if n.gone.Load() {
-			go s.goOver(n, group) // not one of the tasks of n, which end amid that; Close waits for it
+			go h.goOver(n, group) // not one of the tasks of n, which end amid that; Close waits for it
 			continue
 		}
-		left, err := s.withdrawFrom(n, group)
+		left, err := h.withdrawFrom(n, group)
 		switch {
 		case err != nil:
 			n.report("this server is still expected by another group", err)
@@ -59,11 +52,11 @@ func (s *Seat) withdraw(n *Node) {
 	}
 }
 
-// goOver has this server, which is in no group, become the member of another one that it was to be.
-func (s *Seat) goOver(n *Node, group string) {
+// goOver makes this server, which has left its group, the member of another one that it was to be.
+func (h *Handle) goOver(n *Node, group string) {
 	if address := n.cluster.LeaderOf(group); address != "" {
-		if err := s.Replicate(s.ctx, address); !errors.Is(err, errMoves) {
-			n.report("this server is not taken in by the group that it was on its way to", err)
+		if err := h.Replicate(h.ctx, address); !errors.Is(err, errMoves) {
+			n.report("this server is not taken in by the group that it was joining", err)
 		}
 	}
 }
@@ -75,15 +68,15 @@ func (n *Node) bound() string {
 	return n.noted.Bound
 }
 
-// withdrawFrom has another group let the learner go that has the address of this server, if there is one. It does nothing
-// while this server is on its way there.
-func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
+// withdrawFrom asks another group to let the learner go that has the address of this server, if there is one. It does
+// nothing while this server is joining that group.
+func (h *Handle) withdrawFrom(n *Node, group string) (left bool, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, topology.ExchangeTimeout)
 	defer cancel()
-	if err := s.changes.Take(ctx); err != nil {
+	if err := h.changes.Take(ctx); err != nil {
 		return false, err
 	}
-	defer s.changes.Leave()
+	defer h.changes.Leave()
 	if n.ctx.Err() != nil || n.bound() != group { // it has gone over meanwhile, or to another one
 		return false, raftnode.ErrStopped
 	}

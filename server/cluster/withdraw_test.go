@@ -8,7 +8,7 @@ import (
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
-// takenIn has the group of a server take another one in, which is killed before it goes over.
+// takenIn makes a server a learner of another group, and kills it before it goes over.
 func takenIn(t *testing.T, group, other *moving) (member uint64) {
 	t.Helper()
 	g := other.node.ledBy(group.address())
@@ -32,7 +32,7 @@ func TestServerThatHasNotGoneOverIsLetGo(t *testing.T) {
 	if got := other.node.bound(); got != group.node.Name() {
 		t.Errorf("bound for %q: what asked may still be on its way", got)
 	}
-	if ids := other.node.roster().IDs(); len(ids) != 1 || !other.seat.Held() {
+	if ids := other.node.roster().IDs(); len(ids) != 1 || !other.handle.Held() {
 		t.Errorf("the server is one of %v", ids)
 	}
 }
@@ -43,14 +43,14 @@ func TestResetAmidAnotherOneReturnsWhatThatReturns(t *testing.T) {
 	before := other.node.Name()
 	errs := make(chan error)
 	for range 8 {
-		go func() { errs <- other.seat.Reset(t.Context()) }()
+		go func() { errs <- other.handle.Reset(t.Context()) }()
 	}
 	for range 8 {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
 	}
-	other.node = other.seat.Node()
+	other.node = other.handle.Node()
 	if other.node.Name() == before || len(other.node.Division().Others) > 0 {
 		t.Errorf("the server is in %q, and was in %q; it knows %v", other.node.Name(), before, other.node.Division().Others)
 	}
@@ -65,11 +65,11 @@ func TestLearnersOfOthersStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.until("it is heard of", func() bool { return other.node.cluster.ExpectedIn(g.Name) == next.Member })
-	if left, err := other.seat.withdrawFrom(other.node, g.Name); left || err == nil {
+	if left, err := other.handle.withdrawFrom(other.node, g.Name); left || err == nil {
 		t.Errorf("a server that was not bound for the group: %v, %v", left, err)
 	}
 	other.node.note(func(self *topology.Identity) { self.Bound = g.Name })
-	if left, err := other.seat.withdrawFrom(other.node, g.Name); !left || err != nil {
+	if left, err := other.handle.withdrawFrom(other.node, g.Name); !left || err != nil {
 		t.Errorf("one that was: %v, %v", left, err)
 	}
 	if slices.Contains(group.node.roster().IDs(), next.Member) {

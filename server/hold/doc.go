@@ -1,6 +1,6 @@
 // Package hold keeps calls back until something is over: CLIENT PAUSE and what else pauses
 // writes ([Pause]), slots whose keys must not change ([Fence]), slots that are about to come
-// ([Arrivals]).
+// ([Importing]).
 //
 // A call that is held back has not begun: its bytes stay in the input of its client, which
 // is woken when the call may try again. All three have a gate, which knows these clients.

@@ -119,16 +119,16 @@ func TestArrivalsAreWaitedForWithPatience(t *testing.T) {
 	clock := clocktest.New()
 	coming := slotstest.Set(t, "7")
 	done, stop := context.WithCancel(context.Background())
-	var a Arrivals
+	var a Importing
 	a.Open(done, clock, func() *slots.Set { return coming })
 	var c client
 	if !a.Hold(&c, coming) || !a.Any() {
 		t.Error("a call is not held back")
 	}
-	clock.Advance(10 * ArrivalPeriod)
+	clock.Advance(10 * ImportPeriod)
 	c.want(t, 0)
 	coming = slotstest.Set(t, "8") // 7 has come
-	clock.Advance(ArrivalPeriod)
+	clock.Advance(ImportPeriod)
 	c.want(t, 1)
 	if a.Any() || clock.Planned() > 0 {
 		t.Error("the server still looks")
@@ -140,7 +140,7 @@ func TestArrivalsAreWaitedForWithPatience(t *testing.T) {
 		t.Error("a call is held back for slots that do not come")
 	}
 	stop()
-	clock.Advance(ArrivalPeriod)
+	clock.Advance(ImportPeriod)
 	if clock.Planned() > 0 {
 		t.Error("a closed server looks for slots")
 	}

@@ -23,7 +23,7 @@ import (
 
 // Member is the place of a server in its group. The zero value is that of a server that is alone.
 type Member struct {
-	seat   *cluster.Seat // nil for a server that is alone
+	handle *cluster.Handle // nil for a server that is alone
 	set    *conf.Settings
 	hashes [16]byte
 	tls    *atomic.Pointer[encryption]
@@ -54,7 +54,7 @@ func readTLS(set *conf.Settings) (*encryption, error) {
 }
 
 // Encrypted reports whether members connect to each other with TLS.
-func (m Member) Encrypted() bool { return m.seat != nil && m.set.TLSCluster }
+func (m Member) Encrypted() bool { return m.handle != nil && m.set.TLSCluster }
 
 // ReloadTLS reads the certificates again, for connections from now on.
 func (m Member) ReloadTLS(set *conf.Settings) error {
@@ -112,7 +112,7 @@ func Listen(config *conf.Config, o Options) (m Member, err error) {
 			return c.accept, c.dial
 		}
 	}
-	m.seat, err = cluster.Listen(node)
+	m.handle, err = cluster.Listen(node)
 	return m, err
 }
 
@@ -201,10 +201,10 @@ func logGroup(config *conf.Config, log *slog.Logger) func(level logs.Level, form
 
 // Join makes a server take part in the group. It is called with the options that the server is opened with.
 func (m Member) Join(o *server.Options) {
-	if m.seat == nil {
+	if m.handle == nil {
 		return
 	}
-	o.Group, o.Membership = m.seat, views(m.seat, m.set)
+	o.Group, o.Membership = m.handle, views(m.handle, m.set)
 	store := o.Store
 	o.Store = func(p *persistence.Options) {
 		if store != nil {
@@ -220,8 +220,8 @@ func MayLeave(srv *server.Server) bool { return door.Of(srv).MayLeave() }
 
 // Failed receives why the group has lost this member, never if there is none.
 func (m Member) Failed() <-chan error {
-	if m.seat == nil {
+	if m.handle == nil {
 		return nil
 	}
-	return m.seat.Failed()
+	return m.handle.Failed()
 }

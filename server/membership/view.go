@@ -14,10 +14,10 @@ import (
 
 // views returns what tells the server of its group: what its node knows by now,
 // under names that clients may see.
-func views(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
+func views(handle *cluster.Handle, set *conf.Settings) func() *commands.Membership {
 	var last atomic.Pointer[shown]
 	return func() *commands.Membership {
-		node := seat.Node()
+		node := handle.Node()
 		v := node.View()
 		if v == nil {
 			return nil
@@ -29,7 +29,7 @@ func views(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
 			last.Store(s)
 		}
 		m := s.membership
-		m.Heard, m.Gone = node.Heard(), seat.Gone()
+		m.Heard, m.Gone = node.Heard(), handle.Gone()
 		return &m
 	}
 }

@@ -154,7 +154,7 @@ func (v *Moves) sides(j *job) (here, there *slots.Set) {
 	return m.Shards()[0].Slots, there
 }
 
-// arrived counts the slots of a job that are where they are to go, as far as this server knows, which may be a follower.
+// arrived counts the slots of a job that this server, which may be a follower, knows to be where they are to go.
 func (v *Moves) arrived(j *job) int {
 	if m := v.o.Membership(); m != nil {
 		if to := m.Other(j.Shard); to != nil {
@@ -187,7 +187,7 @@ type attempt struct {
 	copier
 }
 
-// try moves some slots of a job. With an error nothing has changed, as far as is known.
+// try moves some slots of a job. With an error nothing is known to have changed.
 func (v *Moves) try(j *job, of *slots.Set) error {
 	a := &attempt{v: v, j: j, of: of, copier: copier{k: v.keys, tx: v.o.Store.NewTx()}}
 	a.changes = v.o.Store.Track(func(key []byte) bool { return of.Has(commands.KeySlot(key)) })

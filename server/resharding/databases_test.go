@@ -85,7 +85,7 @@ func TestKeysOfAllDatabasesMove(t *testing.T) {
 	}
 }
 
-// Each frame says of which database its keys are, whatever the one before was about.
+// Each frame says which database its keys are in, whatever the one before was about.
 func TestEachFrameSaysItsDatabases(t *testing.T) {
 	r := newRoom(t)
 	r.set("b", "first", 4)
@@ -117,7 +117,7 @@ func TestFramesOfTheFirstDatabaseAreAsBefore(t *testing.T) {
 	}
 }
 
-// What says of which database keys are is, to a server that does not know it, the length of a key that is too long: it is refused.
+// To a server that does not know it, the number of a database looks like the length of a key that is too long: it is refused.
 func TestServersBeforeSeveralDatabasesRefuseOtherKeys(t *testing.T) {
 	r := newRoom(t)
 	r.set("b", "v", 3)

@@ -26,7 +26,7 @@ const (
 	frameBytes = 1 << 20
 	// maxValue is the largest value that is moved: it is one change of the group that gets it.
 	maxValue = 512 << 20
-	// ofDatabase begins what says of which database keys are. It never changes, and a key is never so long.
+	// ofDatabase begins what says which database keys are in. It never changes, and a key is never so long.
 	ofDatabase = 1 << 32
 )
 

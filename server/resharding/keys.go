@@ -113,7 +113,7 @@ func (k *Keys) each(ctx context.Context, of *slots.Set, visit func(keys []DBKey)
 }
 
 // drain waits until no call is under way that began before the slots that are fenced now were. scripts says that scripts count,
-// which may go on to keys of any slot.
+// which may use keys of any slot.
 func (k *Keys) drain(ctx context.Context, scripts bool) error {
 	for scripts && !k.o.Calls.ScriptsEnded() {
 		if err := k.pause(ctx); err != nil {

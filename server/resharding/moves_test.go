@@ -107,7 +107,7 @@ func TestFenceHasAnEnd(t *testing.T) {
 	}
 }
 
-// When the server ends amid a move, nothing is given away of which a part was not copied.
+// When the server ends amid a move, nothing is given away that was not copied whole.
 func TestNothingIsGivenAwayByAServerThatEnds(t *testing.T) {
 	r := newRoom(t)
 	r.busy = true
@@ -191,7 +191,7 @@ func TestMovesOfSlotsThatHaveGoneDoNotWait(t *testing.T) {
 	if got := r.gives(); got != "3301" {
 		t.Errorf("%s goes", got)
 	}
-	r.know(func(m *commands.Membership) { m.Slots = m.Slots.Without(slotstest.Set(t, "3302")) }) // a group has it of which this server knows little
+	r.know(func(m *commands.Membership) { m.Slots = m.Slots.Without(slotstest.Set(t, "3302")) }) // a group has it that this server knows little of
 	r.given <- nil
 	r.gives() // 3304: nobody waits for the clock
 	r.given <- nil

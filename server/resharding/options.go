@@ -13,9 +13,9 @@ import (
 
 // Group is the way to the group that slots go to.
 type Group interface {
-	// BeginMove has the group that clients know by an ID expect the keys of slots, and returns how many databases that has.
+	// BeginMove tells the group that clients know by an ID to expect the keys of slots, and returns how many databases that has.
 	BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error)
-	// SendKeys has the other group take a frame of keys, and returns when they are in its log.
+	// SendKeys sends a frame of keys to the other group, and returns when they are in its log.
 	SendKeys(ctx context.Context, attempt uint64, keys []byte) error
 	// GiveSlots gives the slots away. If it is not decided whose they are, keys must not change until this leadership ends.
 	GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error)
@@ -51,7 +51,7 @@ type Options struct {
 	Calls Calls
 	Clock clock.Clock
 	Done  context.Context // ends with the server
-	// Membership returns nil for a server that is of no group.
+	// Membership returns nil for a server without a group.
 	Membership func() *commands.Membership
 	Leads      func() bool
 	// Databases returns how many databases keys may come for: 1 while members of the group may be of a version before several.

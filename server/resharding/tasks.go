@@ -67,7 +67,7 @@ var taskStates = map[cluster.MoveState]cluster.TaskState{
 // moves, or it was long ago.
 var errTaskGone = errors.New("the group that has the slots does not know the task any more")
 
-// serve does what the leader of another group asks for, and says how that went.
+// serve does what the leader of another group asks for, and returns the result.
 func (q *Tasks) serve(_ context.Context, _ *commands.Membership, request *TaskQuestion) (*TaskAnswer, error) {
 	r := request.Task
 	if r == nil || r.ID == "" {

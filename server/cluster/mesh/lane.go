@@ -22,12 +22,12 @@ type lane struct {
 	mu   sync.Mutex
 	raw  syscall.RawConn // guarded by mu; nil unless all that was sent is written
 	buf  []byte          // guarded by mu
-	rest []byte          // of a message of which the socket took a part; guarded by mu
+	rest []byte          // of a message that the socket took in part; guarded by mu
 }
 
 func newLane() *lane { return &lane{messages: make(chan *raftpb.Message, queued)} }
 
-// put writes a message, has it written, or drops it. It does not wait.
+// put writes a message, queues it, or drops it. It does not wait.
 func (l *lane) put(msg *raftpb.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -126,7 +126,7 @@ func message(from, to, index uint64, data int) *raftpb.Message {
 // elapse lets time pass on the fake clock of a synctest bubble, which all callers are in.
 func elapse(d time.Duration) { <-time.After(d) }
 
-// serve has a member serve until the test ends it.
+// serve runs a member until the test ends it.
 func serve(t *testing.T, m *member, l net.Listener) {
 	go func() {
 		if err := m.Serve(l); !errors.Is(err, ErrClosed) {
@@ -447,8 +447,7 @@ func TestMessagesAreNotInTheMemoryOfFrames(t *testing.T) {
 	}
 }
 
-// A member that takes encrypted connections only refuses a hello with an alert of TLS, of
-// which the log of the other one makes sense.
+// A member that takes encrypted connections only refuses a hello with an alert of TLS, which the other one logs as what it means.
 func TestMemberThatWantsTLSIsRecognised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{there: map[string]*listener{}}

@@ -39,7 +39,7 @@ func (b *board) all() []string {
 	return slices.Clone(b.got)
 }
 
-// listens has a member put what it gets on a board.
+// listens collects what a member gets on a board.
 func (b *board) listens(c *Config) { c.ReceivePublished = b.take }
 
 // Everything that is published reaches every other member, as it was and in order, be it long

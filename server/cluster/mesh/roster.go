@@ -5,7 +5,7 @@ import "context"
 // SetPeers replaces the addresses of the others, none of which is certain.
 func (m *Mesh) SetPeers(peers map[uint64]string) { m.SetRoster(Roster{Peers: peers}) }
 
-// Roster is who is in the group and who was.
+// Roster is the members of the group, and its former ones.
 type Roster struct {
 	Peers  map[uint64]string // addresses; this member may be among them
 	Fixed  map[uint64]bool   // those whose address the group has agreed on

@@ -45,8 +45,7 @@ func (m *Mesh) servable(conn net.Conn, msg *raftpb.Message) bool {
 	return m.Loops != nil && plain && (kind == raftpb.MsgApp || kind == raftpb.MsgAppResp)
 }
 
-// serve has a loop read on from the connection of a peer. The error is errServed, or that the peer is
-// heard no more.
+// serve hands the connection of a peer to a loop. The error is errServed, or why the peer is heard no more.
 func (m *Mesh) serve(conn net.Conn, peer uint64, r *bufio.Reader) error {
 	rest, _ := r.Peek(r.Buffered())
 	s := &served{m: m, peer: peer, from: remote(conn), buf: slices.Clone(rest)}

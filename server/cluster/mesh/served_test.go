@@ -117,8 +117,7 @@ func TestLoopsServeEntriesInOrder(t *testing.T) {
 	}
 }
 
-// A message says that more follow only if the next one is there: nothing else would have the driver work
-// on it.
+// A message says that more follow only if the next one is there: nothing else would wake the driver for it.
 func TestTheLastMessageThatIsThereSaysSo(t *testing.T) {
 	loops, frames := newLoops(t), encoded(t, 5)
 	for _, parts := range [][][]byte{

@@ -79,7 +79,7 @@ func (s *stalled) Read(b []byte) (int, error) {
 	return s.Reader.Read(b)
 }
 
-// What follows a state's delay comes no faster than what was before it: all of it at once would have clients wait.
+// What follows a state's delay comes no faster than what was before it: all of it at once would delay clients.
 func TestDelaysOfStatesAreNotMadeUpFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{there: map[string]*listener{}}

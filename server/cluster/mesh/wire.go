@@ -236,8 +236,8 @@ func appendMessage(b []byte, msg *raftpb.Message) ([]byte, error) {
 // frameHeader is the length of the length of a frame.
 const frameHeader = 4
 
-// frameBytes returns the length of the frame with which b begins, as far as that is known: it is longer than
-// b unless it is whole. most bounds what is behind the header.
+// frameBytes returns the length of the frame with which b begins, or a length greater than b's if b is too short to tell.
+// most bounds what is behind the header.
 func frameBytes(b []byte, most int) (int, error) {
 	if len(b) < frameHeader {
 		return frameHeader, nil

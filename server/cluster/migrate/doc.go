@@ -9,10 +9,10 @@
 //  3. the log of the other one claims them.
 //
 // Up to the second one nothing has changed, and from then on the move is certain: whoever leads the two groups
-// goes on with it. A slot is never claimed by both, as each claim is in one log, and the third entry is made only by
+// goes on with it. A slot is never claimed by both, as each assignment is in one log, and the third entry is made only by
 // those that know of the second. ADR 0071.
 //
-// Nothing here is kept but by the group, which agrees on its claim ([Group]); what other groups say is in a topology.Cluster. The
-// next claim is made in a turn of raft, which takes the mutex of the cluster: so neither that nor Slots.mu is held while a turn is waited
+// Nothing here is kept but by the group, which agrees on its assignment ([Group]); what other groups say is in a topology.Cluster. The
+// next assignment is made in a turn of raft, which takes the mutex of the cluster: so neither that nor Slots.mu is held while a turn is waited
 // for, as Group.Agree, Leading and Settled do.
 package migrate

@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -36,7 +37,7 @@ var (
 	errNoSuchMove = errors.New("cluster: no such move is expected")
 )
 
-// Order has the leader of another group move slots of that to a third one, or to this server's. Clients know both
+// Order tells the leader of another group to move slots of that to a third one, or to this server's. Clients know both
 // by their IDs. It returns when that has begun.
 func (o *Slots) Order(ctx context.Context, from, to string, of *slots.Set) error {
 	if to == topology.GroupPublicID(o.opts.Secret, o.cluster.Name()) {
@@ -53,7 +54,7 @@ func (o *Slots) Order(ctx context.Context, from, to string, of *slots.Set) error
 	return err
 }
 
-// Begin has the group that clients know by an ID expect the keys of slots, which this server's group has and this
+// Begin tells the group that clients know by an ID to expect the keys of slots, which this server's group has and this
 // server leads. It returns a number for this attempt, to which End belongs, and how many databases the other group has. There is
 // one at a time.
 func (o *Slots) Begin(ctx context.Context, to string, of *slots.Set) (attempt uint64, databases int, err error) {
@@ -87,7 +88,7 @@ func (o *Slots) leave(ctx context.Context, l *leaving) error {
 			return err
 		}
 		select {
-		case <-time.After(still): // and perhaps longer by then
+		case <-clock.After(o.opts.Clock, still): // and perhaps longer by then
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-o.opts.Done.Done():
@@ -110,20 +111,20 @@ func (o *Slots) tryLeave(l *leaving) (still time.Duration, err error) {
 	return 0, nil
 }
 
-func (o *Slots) mayGive(m topology.Claim, l *leaving) error {
+func (o *Slots) mayGive(m topology.Assignment, l *leaving) error {
 	switch {
 	case l.Slots.Without(m.Slots).Len() > 0, l.Slots.Without(o.cluster.Division().Slots).Len() > 0:
 		return errNotOwn
 	case len(m.Given) >= topology.MaxMoves:
 		return errManyMoves
-	case o.cluster.Lies(l.Group):
-		return topology.ErrLies
+	case o.cluster.Removed(l.Group):
+		return topology.ErrRemoved
 	}
 	return nil
 }
 
-// Send has the other group take keys, and returns when they are in its log. After an error, with which they may be there or
-// not, the attempt is of no use any more: keys that are sent again could come behind later ones.
+// Send sends keys to the other group, and returns when they are in its log. After an error, with which they may be there or
+// not, the attempt is over: keys that are sent again could come behind later ones.
 func (o *Slots) Send(ctx context.Context, attempt uint64, keys []byte) error {
 	l := o.leaves(attempt)
 	if l == nil || o.opts.Group.Leading() != l.term {
@@ -166,19 +167,19 @@ func (o *Slots) Give(ctx context.Context, attempt uint64) (decided bool, err err
 	if _, err := o.insistMove(ctx, l.Group, &moveRequest{What: asksComplete, Attempt: attempt}); err != nil {
 		return true, err
 	}
-	proposed, err := o.opts.Group.Agree(ctx, topology.Change{Patient: true, Next: func(term uint64, now topology.Claim) (topology.Claim, error) {
+	proposed, err := o.opts.Group.Agree(ctx, topology.Change{Patient: true, Next: func(term uint64, now topology.Assignment) (topology.Assignment, error) {
 		if term != l.term {
-			return topology.Claim{}, raftnode.ErrNotLeading
+			return topology.Assignment{}, raftnode.ErrNotLeading
 		}
 		if err := o.mayGive(now, l); err != nil {
-			return topology.Claim{}, err
+			return topology.Assignment{}, err
 		}
 		return now.Gives(l.Move), nil
-	}, Done: func(now topology.Claim) bool { return topology.MoveOf(now.Given, attempt) != nil }})
+	}, Done: func(now topology.Assignment) bool { return topology.MoveOf(now.Given, attempt) != nil }})
 	if err != nil {
 		return !proposed, err
 	}
-	o.cluster.Tell()
+	o.cluster.Broadcast()
 	late, cancel := context.WithTimeout(o.opts.Done, takePatience)
 	defer cancel()
 	if err := o.deliver(late, l.Move); err != nil {
@@ -187,9 +188,9 @@ func (o *Slots) Give(ctx context.Context, attempt uint64) (decided bool, err err
 	return true, nil
 }
 
-// deliver has the other group take slots that were given to it.
+// deliver tells the other group to take slots that were given to it.
 func (o *Slots) deliver(ctx context.Context, m topology.Move) error {
-	a, err := o.insistMove(ctx, m.Group, &moveRequest{What: asksTake, Attempt: m.Attempt, Slots: m.Slots.String(), Letter: o.cluster.Letter()})
+	a, err := o.insistMove(ctx, m.Group, &moveRequest{What: asksTake, Attempt: m.Attempt, Slots: m.Slots.String(), Gossip: o.cluster.Gossip()})
 	switch {
 	case err != nil:
 		return err
@@ -201,7 +202,7 @@ func (o *Slots) deliver(ctx context.Context, m topology.Move) error {
 
 // attempt says how one of this group's attempts is, which the group that gets the slots asks. That it is unknown is
 // said only when it will be so for ever: the first of the questions must come first, as an attempt
-// that runs may give the slots away before it ends. A group that lies buried is not told of slots that were given to it: they
+// that runs may give the slots away before it ends. A removed group is not told of slots that were given to it: they
 // are about to come back.
 func (o *Slots) attempt(from string, attempt uint64) (string, error) {
 	if o.leaves(attempt) != nil {
@@ -212,8 +213,8 @@ func (o *Slots) attempt(from string, attempt uint64) (string, error) {
 	}
 	switch given := topology.MoveOf(o.now().Given, attempt); {
 	case given == nil:
-	case o.cluster.Lies(from):
-		return "", retryable{topology.ErrLies}
+	case o.cluster.Removed(from):
+		return "", retryable{topology.ErrRemoved}
 	default:
 		return attemptGiven, nil
 	}
@@ -222,7 +223,7 @@ func (o *Slots) attempt(from string, attempt uint64) (string, error) {
 
 // finish goes on with slots that were given away: when the other group has them their keys go.
 func (o *Slots) finish(ctx context.Context, m topology.Move) error {
-	switch lost := o.cluster.Lies(m.Group); {
+	switch lost := o.cluster.Removed(m.Group); {
 	case lost && !o.cluster.TookBefore(m):
 		return o.takeBack(ctx, m)
 	case lost:
@@ -233,7 +234,7 @@ func (o *Slots) finish(ctx context.Context, m topology.Move) error {
 			return err
 		}
 		if !o.cluster.HeardOf(m) {
-			return nil // the letter that says so is under way: the next time
+			return nil // the message that says so is under way: the next time
 		}
 	}
 	allowed := func() bool {
@@ -243,10 +244,10 @@ func (o *Slots) finish(ctx context.Context, m topology.Move) error {
 	if err := o.removeKeys(ctx, m, allowed, leftKeys); err != nil {
 		return err
 	}
-	err := o.agree(ctx, func(now topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(now topology.Assignment) (topology.Assignment, error) {
 		c := now
 		c.Given = topology.WithoutMove(c.Given, m.Attempt)
 		return c, nil
-	}, func(now topology.Claim) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
+	}, func(now topology.Assignment) bool { return topology.MoveOf(now.Given, m.Attempt) == nil })
 	return err
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// expect has this group expect keys of slots: its log says so, and keys of these slots that are there from
-// earlier are removed. It is retryable while that takes its time.
+// expect prepares this group for keys of slots: its log says that they come, and earlier keys of these slots are removed.
+// Its error is retryable until that is done.
 func (o *Slots) expect(ctx context.Context, want topology.Move) error {
 	have := o.now()
 	switch m := topology.MoveOf(have.Taking, want.Attempt); {
@@ -24,26 +24,26 @@ func (o *Slots) expect(ctx context.Context, want topology.Move) error {
 	case o.heldStill():
 		return retryable{errHeldStill}
 	}
-	err := o.agree(ctx, func(m topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		if topology.MoveOf(m.Taking, want.Attempt) != nil {
 			return m, nil
 		}
 		if err := o.mayHaveSome(m); err != nil {
-			return topology.Claim{}, err
+			return topology.Assignment{}, err
 		}
-		if o.cluster.Lies(o.cluster.Name()) {
-			return topology.Claim{}, topology.ErrLies
+		if o.cluster.Removed(o.cluster.Name()) {
+			return topology.Assignment{}, topology.ErrRemoved
 		}
 		switch busy := topology.SlotsOf(m.Taking).Union(topology.SlotsOf(m.Given)); {
 		case busy.Both(want.Slots).Len() > 0, len(m.Taking) >= topology.MaxMoves:
-			return topology.Claim{}, retryable{errBusyHere}
+			return topology.Assignment{}, retryable{errBusyHere}
 		case m.Slots.Both(want.Slots).Len() > 0:
-			return topology.Claim{}, ErrSlotsTaken
+			return topology.Assignment{}, ErrSlotsTaken
 		}
 		c := m
 		c.Taking = topology.WithMove(c.Taking, want)
 		return c, nil
-	}, func(m topology.Claim) bool { return topology.MoveOf(m.Taking, want.Attempt) != nil })
+	}, func(m topology.Assignment) bool { return topology.MoveOf(m.Taking, want.Attempt) != nil })
 	if err != nil {
 		return err
 	}
@@ -93,43 +93,43 @@ func (o *Slots) open(attempt uint64) bool {
 // keysCome takes keys in. The server asks again under the locks of the keys whether they are expected: between two
 // leaderships of this member another one may have ended the move.
 func (o *Slots) keysCome(ctx context.Context, from string, attempt uint64, keys []byte) error {
-	if err := o.arrivals.Take(ctx); err != nil {
+	if err := o.importing.Take(ctx); err != nil {
 		return err
 	}
-	defer o.arrivals.Leave()
+	defer o.importing.Leave()
 	if m := topology.MoveOf(o.now().Taking, attempt); m == nil || m.Group != from {
 		return errNoSuchMove
 	}
 	return o.opts.TakeKeys(keys, func() bool { return o.open(attempt) })
 }
 
-// complete has the log say that all keys of an attempt are in it.
+// complete notes in the log that all keys of an attempt are in it.
 func (o *Slots) complete(ctx context.Context, from string, attempt uint64) error {
-	if err := o.arrivals.Take(ctx); err != nil {
+	if err := o.importing.Take(ctx); err != nil {
 		return err
 	}
-	defer o.arrivals.Leave()
+	defer o.importing.Leave()
 	switch m := topology.MoveOf(o.now().Taking, attempt); {
 	case m == nil || m.Group != from || m.State == topology.MoveVoid:
 		return errNoSuchMove
 	case m.State == topology.MoveComplete:
 		return nil
 	}
-	err := o.agree(ctx, func(m topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		return o.become(m, attempt, topology.MoveOpen, topology.MoveComplete)
 	},
-		func(m topology.Claim) bool {
+		func(m topology.Assignment) bool {
 			now := topology.MoveOf(m.Taking, attempt)
 			return now != nil && now.State == topology.MoveComplete
 		})
 	return err
 }
 
-// become returns the claim with another state of a move that has one now.
-func (o *Slots) become(m topology.Claim, attempt uint64, from, to topology.MoveState) (topology.Claim, error) {
+// become returns the assignment with another state of a move that has one now.
+func (o *Slots) become(m topology.Assignment, attempt uint64, from, to topology.MoveState) (topology.Assignment, error) {
 	now := topology.MoveOf(m.Taking, attempt)
 	if now == nil || now.State != from {
-		return topology.Claim{}, errNoSuchMove
+		return topology.Assignment{}, errNoSuchMove
 	}
 	next, c := *now, m
 	next.State = to
@@ -176,37 +176,37 @@ func (o *Slots) elsewhere(but string) *slots.Set {
 
 // claim takes the slots of a complete move, which the other group has given away.
 func (o *Slots) claim(ctx context.Context, attempt uint64) error {
-	if err := o.arrivals.Take(ctx); err != nil {
+	if err := o.importing.Take(ctx); err != nil {
 		return err
 	}
-	defer o.arrivals.Leave()
+	defer o.importing.Leave()
 	if topology.MoveOf(o.now().Taking, attempt) == nil {
 		return nil
 	}
 	var got topology.Move
-	err := o.agree(ctx, func(m topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		now := topology.MoveOf(m.Taking, attempt)
 		if now == nil {
 			return m, nil
 		}
-		if o.cluster.Lies(o.cluster.Name()) && !o.cluster.Lies(now.Group) { // which takes them back
-			return topology.Claim{}, retryable{topology.ErrSelfLies}
+		if o.cluster.Removed(o.cluster.Name()) && !o.cluster.Removed(now.Group) { // which takes them back
+			return topology.Assignment{}, retryable{topology.ErrSelfRemoved}
 		}
 		if now.State != topology.MoveComplete {
-			return topology.Claim{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
+			return topology.Assignment{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
 		}
 		for _, g := range o.cluster.Division().Others {
 			if taken := g.Slots.Both(now.Slots); taken.Len() > 0 {
-				return topology.Claim{}, retryable{fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.opts.Secret, g.Name, g.Group), ErrSlotsTaken)}
+				return topology.Assignment{}, retryable{fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.opts.Secret, g.Name, g.Group), ErrSlotsTaken)}
 			}
 		}
 		got = *now
-		return m.Takes(now, o.opts.Wall()), nil
-	}, func(m topology.Claim) bool { return topology.MoveOf(m.Taking, attempt) == nil })
+		return m.Takes(now, o.wall()), nil
+	}, func(m topology.Assignment) bool { return topology.MoveOf(m.Taking, attempt) == nil })
 	if err != nil {
 		return err
 	}
-	o.cluster.Tell()
+	o.cluster.Broadcast()
 	if got.Slots != nil {
 		o.opts.Logf(logs.Notice, "the group has the slots %s with their keys, which were those of %s", got.Slots, o.cluster.Label(got.Group))
 	}
@@ -221,10 +221,10 @@ func (o *Slots) settle(ctx context.Context, m topology.Move) error {
 		if err != nil || !over {
 			return err
 		}
-		if err := o.agree(ctx, func(now topology.Claim) (topology.Claim, error) {
+		if err := o.agree(ctx, func(now topology.Assignment) (topology.Assignment, error) {
 			return o.become(now, m.Attempt, m.State, topology.MoveVoid)
 		},
-			func(now topology.Claim) bool {
+			func(now topology.Assignment) bool {
 				m := topology.MoveOf(now.Taking, m.Attempt)
 				return m == nil || m.State == topology.MoveVoid
 			}); err != nil {
@@ -239,11 +239,11 @@ func (o *Slots) settle(ctx context.Context, m topology.Move) error {
 	if err := o.removeKeys(ctx, m, allowed, voidKeys); err != nil {
 		return err
 	}
-	err := o.agree(ctx, func(now topology.Claim) (topology.Claim, error) {
+	err := o.agree(ctx, func(now topology.Assignment) (topology.Assignment, error) {
 		c := now
 		c.Taking = topology.WithoutMove(c.Taking, m.Attempt)
 		return c, nil
-	}, func(now topology.Claim) bool { return topology.MoveOf(now.Taking, m.Attempt) == nil })
+	}, func(now topology.Assignment) bool { return topology.MoveOf(now.Taking, m.Attempt) == nil })
 	return err
 }
 
@@ -255,11 +255,10 @@ func (o *Slots) removeKeys(ctx context.Context, m topology.Move, allowed func() 
 	return o.opts.RemoveKeys(ctx, m.Slots, allowed)
 }
 
-// ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. Of a group that lies
-// buried nobody knows more than is here: slots whose keys have all come are taken, unless another group has
-// some of them, and others are not.
+// ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. A removed
+// group cannot be asked: its slots are taken if all their keys have come and no other group has some of them.
 func (o *Slots) ended(ctx context.Context, m topology.Move) (bool, error) {
-	if o.cluster.Lies(m.Group) {
+	if o.cluster.Removed(m.Group) {
 		if m.State == topology.MoveOpen {
 			return true, nil
 		}
@@ -276,7 +275,7 @@ func (o *Slots) ended(ctx context.Context, m topology.Move) (bool, error) {
 		return false, err
 	}
 	if a.State == attemptGiven {
-		if err := o.cluster.Take(a.Letter); err != nil {
+		if err := o.cluster.Take(a.Gossip); err != nil {
 			return false, err
 		}
 		return false, o.claim(ctx, m.Attempt)
@@ -286,14 +285,7 @@ func (o *Slots) ended(ctx context.Context, m topology.Move) (bool, error) {
 
 // Run goes on with all moves that are in the log of the group, while this server leads it.
 func (o *Slots) Run() {
-	tick := time.NewTicker(lookAtMoves)
-	defer tick.Stop()
-	for {
-		select {
-		case <-o.opts.Done.Done():
-			return
-		case <-tick.C:
-		}
+	for clock.Rest(o.opts.Done, o.opts.Clock, lookAtMoves) == nil {
 		m := o.now()
 		if !m.Moving() || !o.leads() {
 			continue
@@ -314,15 +306,15 @@ func (o *Slots) report(what string, err error) {
 	}
 }
 
-// Passing returns the slots that are on their way: those that other groups have given to this server's, which has not
+// Passing returns the slots that are being moved: those that other groups have given to this server's, which has not
 // taken them yet; those whose keys may come, or have come; and those that it has given away, whose keys may still be
 // here. All are nil in the usual case that there are none.
-func (o *Slots) Passing() (arriving, expected, left *slots.Set) {
-	if d := o.cluster.Division(); d.Arriving.Len() > 0 {
-		arriving = d.Arriving
+func (o *Slots) Passing() (importing, expected, left *slots.Set) {
+	if d := o.cluster.Division(); d.Importing.Len() > 0 {
+		importing = d.Importing
 	}
 	if now := o.now(); now.Moving() {
 		expected, left = topology.SlotsOf(now.Taking), topology.SlotsOf(now.Given)
 	}
-	return arriving, expected, left
+	return importing, expected, left
 }

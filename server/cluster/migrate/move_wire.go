@@ -7,15 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
 // The leaders of two groups speak of a move by requests of the mesh of the groups. One begins with a byte that no
-// letter (appendLetter) begins with: '{' is a moveRequest in JSON; 'K' has keys behind it:
+// gossip (AppendGossip) begins with: '{' is a moveRequest in JSON; 'K' has keys behind it:
 //
 //	'K' | name of the group that sends (a text) | attempt (uvarint) | keys, as the servers of both groups know them
 //
@@ -41,7 +41,7 @@ type moveRequest struct {
 	Attempt uint64
 	To      string `json:",omitempty"`
 	Slots   string `json:",omitempty"`
-	Letter  []byte `json:",omitempty"` // what the sender knows of all groups
+	Gossip  []byte `json:"Letter,omitempty"` // what the sender knows of all groups
 }
 
 // States of an attempt at the group that has the slots, and at the one that gets them.
@@ -58,7 +58,7 @@ type moveReply struct {
 	Again  bool   `json:",omitempty"` // the same request may be taken later
 	Leader string `json:",omitempty"` // address of the leader, which alone takes the request
 	State  string `json:",omitempty"`
-	Letter []byte `json:",omitempty"`
+	Gossip []byte `json:"Letter,omitempty"`
 	// Databases is how many databases keys may come for, as a reply to asksExpect: none is 1, as servers before several say it.
 	Databases int `json:",omitempty"`
 }
@@ -99,7 +99,7 @@ func (o *Slots) Respond(ctx context.Context, b []byte) []byte {
 	switch {
 	case a.Error != "":
 	case q.What == asksHow:
-		a.Letter = o.cluster.Letter()
+		a.Gossip = o.cluster.Gossip()
 	case q.What == asksExpect && o.opts.Databases != nil:
 		if n := o.opts.Databases(); n > 1 {
 			a.Databases = n
@@ -125,8 +125,8 @@ func (o *Slots) lead(do func() (string, error)) *moveReply {
 }
 
 func (o *Slots) serveMove(ctx context.Context, q *moveRequest) (state string, err error) {
-	if len(q.Letter) > 0 {
-		if err := o.cluster.Take(q.Letter); err != nil {
+	if len(q.Gossip) > 0 {
+		if err := o.cluster.Take(q.Gossip); err != nil {
 			return "", err
 		}
 	}
@@ -136,8 +136,8 @@ func (o *Slots) serveMove(ctx context.Context, q *moveRequest) (state string, er
 		if err != nil || of.Len() == 0 || q.Attempt == 0 {
 			return "", topology.ErrDecode
 		}
-		if o.cluster.Lies(q.Group) {
-			return "", topology.ErrLies
+		if o.cluster.Removed(q.Group) {
+			return "", topology.ErrRemoved
 		}
 		return "", o.expect(ctx, topology.Move{Attempt: q.Attempt, Group: q.Group, Slots: of})
 	case asksComplete:
@@ -156,11 +156,11 @@ func (o *Slots) serveMove(ctx context.Context, q *moveRequest) (state string, er
 	return "", fmt.Errorf("cluster: %q cannot be asked for", q.What)
 }
 
-// askGroup has the leader of another group do something. The error is retryable if the same request may be taken later.
+// askGroup sends a request to the leader of another group. The error is retryable if the same request may be taken later.
 // With once it is not sent again when it may have come.
 func (o *Slots) askGroup(ctx context.Context, name string, request []byte, once bool) (*moveReply, error) {
-	if o.cluster.Lies(name) {
-		return nil, fmt.Errorf("%s: %w", o.cluster.Label(name), topology.ErrLies)
+	if o.cluster.Removed(name) {
+		return nil, fmt.Errorf("%s: %w", o.cluster.Label(name), topology.ErrRemoved)
 	}
 	err := error(retryable{fmt.Errorf("cluster: %s is not known", o.cluster.Label(name))})
 	asked := map[string]bool{}
@@ -218,9 +218,7 @@ func (o *Slots) insistMove(ctx context.Context, to string, q *moveRequest) (*mov
 		if err == nil || !errors.As(err, &again) {
 			return a, err
 		}
-		select {
-		case <-time.After(movePause):
-		case <-ctx.Done():
+		if clock.Rest(ctx, o.opts.Clock, movePause) != nil {
 			return nil, err
 		}
 	}

@@ -7,23 +7,24 @@ import (
 
 	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// Group is the group of this server, which agrees on its claim.
+// Group is the group of this server, which agrees on its assignment.
 type Group interface {
-	// Claim returns the claim that this server goes by, and whether it leads the group, as it knew a moment ago. It waits for nothing.
-	Claim() (now topology.Claim, leads bool)
-	// Agree has the group change its claim, and returns when it has. proposed reports whether the change may be made although
+	// Assignment returns the assignment that this server goes by, and whether it leads the group, as it knew a moment ago. It waits for nothing.
+	Assignment() (now topology.Assignment, leads bool)
+	// Agree changes the assignment of the group, and returns when the group has agreed. proposed reports whether the change may be made although
 	// there is an error. Only a leader can.
 	Agree(ctx context.Context, c topology.Change) (proposed bool, err error)
 	// Leading returns the term in which this member leads the group, 0 if it does not.
 	Leading() (term uint64)
 	// Lease reports whether this member leads and no other one can, and how many of its leaderships have ended. It waits for nothing.
 	Lease() (held bool, ends uint64)
-	// Settled returns the claim, and the entry of the log that says so, at a leader that has no successor, while no change of it is
+	// Settled returns the assignment, and the entry of the log that says so, at a leader that has no successor, while no change of it is
 	// under way.
-	Settled() (index uint64, now topology.Claim, err error)
+	Settled() (index uint64, now topology.Assignment, err error)
 }
 
 // Network asks servers of other groups: a mesh.
@@ -45,12 +46,11 @@ type Options struct {
 	Written func() (bool, error)
 	// Refer says why this server does not do what a leader does, and where that is found; "" at a leader.
 	Refer func() (why, leader string)
-	// Now is a monotonic clock, and Wall the time in ms of Unix time.
-	Now  func() time.Duration
-	Wall func() uint64
-	Done context.Context // ends with the server
-	Go   func(f func())  // runs a function in a goroutine that whoever closes the server waits for
-	Logf logs.Func
+	Now   func() time.Duration // a monotonic clock
+	Clock clock.Clock          // the time of day, and of pauses
+	Done  context.Context      // ends with the server
+	Go    func(f func())       // runs a function in a goroutine that whoever closes the server waits for
+	Logf  logs.Func
 	// Due reports whether something may be logged that was logged before.
 	Due func(what string) bool
 	// Databases, which may be nil, TakeKeys, RemoveKeys and OrderMove are those of handlers.Handlers.
@@ -65,8 +65,8 @@ type Slots struct {
 	opts    Options
 	cluster *topology.Cluster
 	periods int // exchanges in a row in which others told more of the own group; of Renew
-	// arrivals is held while keys or slots are taken: none of an attempt come when its slots have.
-	arrivals Turn
+	// importing is held while keys or slots are taken: none of an attempt come when its slots have.
+	importing Turn
 
 	mu       sync.Mutex
 	leaving  *leaving          // the move that this leader makes; guarded by mu
@@ -75,18 +75,21 @@ type Slots struct {
 	emptying map[uint64]bool   // guarded by mu
 }
 
-// New returns the slots of a group, of which nothing is done before Run.
-func New(o Options) *Slots { return &Slots{opts: o, cluster: o.Cluster, arrivals: NewTurn()} }
+// New returns the slots of a group. Nothing is done about them before Run.
+func New(o Options) *Slots { return &Slots{opts: o, cluster: o.Cluster, importing: NewTurn()} }
 
-// now is the claim that this server goes by.
-func (o *Slots) now() topology.Claim {
-	c, _ := o.opts.Group.Claim()
+// wall is the time of day, in milliseconds of Unix time.
+func (o *Slots) wall() uint64 { return uint64(o.opts.Clock.Now().UnixMilli()) }
+
+// now is the assignment that this server goes by.
+func (o *Slots) now() topology.Assignment {
+	c, _ := o.opts.Group.Assignment()
 	return c
 }
 
 // leads reports whether this server leads the group, as it knew a moment ago.
 func (o *Slots) leads() bool {
-	_, leads := o.opts.Group.Claim()
+	_, leads := o.opts.Group.Assignment()
 	return leads
 }
 
@@ -102,9 +105,9 @@ func (o *Slots) ends() uint64 {
 	return ends
 }
 
-// agree has the group change its claim, however long other changes take.
-func (o *Slots) agree(ctx context.Context, next func(now topology.Claim) (topology.Claim, error), done func(now topology.Claim) bool) error {
+// agree changes the assignment of the group, however long other changes take.
+func (o *Slots) agree(ctx context.Context, next func(now topology.Assignment) (topology.Assignment, error), done func(now topology.Assignment) bool) error {
 	_, err := o.opts.Group.Agree(ctx, topology.Change{Patient: true, Done: done,
-		Next: func(_ uint64, now topology.Claim) (topology.Claim, error) { return next(now) }})
+		Next: func(_ uint64, now topology.Assignment) (topology.Assignment, error) { return next(now) }})
 	return err
 }

@@ -11,73 +11,77 @@ import (
 	"github.com/vigildb/vigil/server/cluster/logs"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock/clocktest"
 	"github.com/vigildb/vigil/structures/slots"
 	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
 
-func someBurials(n int) (all []topology.Burial) {
+func someTombstones(n int) (all []topology.Tombstone) {
 	for i := range n {
-		all = topology.WithBurial(all, topology.Burial{Group: strconv.Itoa(i), At: uint64(1000 + i)})
+		all = topology.WithTombstone(all, topology.Tombstone{Group: strconv.Itoa(i), At: uint64(1000 + i)})
 	}
 	return all
 }
 
 // alone is the group a, of one server that is always of one mind, and hears of others only what a test tells it.
 type alone struct {
-	t       *testing.T
-	slots   *Slots
-	claim   topology.Claim
-	term    uint64 // 0: another one leads
-	held    bool
-	ends    uint64
-	busy    bool // another change is under way
-	written bool
-	agreed  int    // changes
-	reply   []byte // of other groups
+	t          *testing.T
+	slots      *Slots
+	assignment topology.Assignment
+	term       uint64 // 0: another one leads
+	held       bool
+	ends       uint64
+	busy       bool // another change is under way
+	written    bool
+	agreed     int    // changes
+	reply      []byte // of other groups
 }
 
 func newAlone(t *testing.T, restored *snapshot.Origin) *alone {
 	t.Helper()
 	g := &alone{t: t, term: 7, held: true}
 	logf, due := func(logs.Level, string, ...any) {}, func(string) bool { return true }
-	began := time.Now()
-	now := func() time.Duration { return time.Since(began) }
+	clock := clocktest.New()
+	began := clock.Now()
+	now := func() time.Duration { return clock.Since(began) }
 	c, err := topology.New(topology.Options{Self: &topology.Identity{Name: "a", Restored: restored}, Own: own{g}, Network: network{g}, Silence: time.Minute,
-		Now: now, Wall: func() uint64 { return 1 << 41 }, Done: t.Context(), Logf: logf, Due: due})
+		Now: now, Clock: clock, Done: t.Context(), Logf: logf, Due: due})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.slots = New(Options{Group: g, Cluster: c, Network: network{g}, Written: func() (bool, error) { return g.written, nil },
-		Refer: func() (why, leader string) { return "", "" }, Now: now, Wall: func() uint64 { return 1 << 41 }, Done: t.Context(), Logf: logf, Due: due})
+		Refer: func() (why, leader string) { return "", "" }, Now: now, Clock: clock, Done: t.Context(), Logf: logf, Due: due})
 	return g
 }
 
-func (g *alone) Claim() (now topology.Claim, leads bool) { return g.claim, g.term != 0 }
+func (g *alone) Assignment() (now topology.Assignment, leads bool) { return g.assignment, g.term != 0 }
 
 func (g *alone) Agree(_ context.Context, c topology.Change) (proposed bool, err error) {
 	if g.busy {
 		return false, raftnode.ErrChanging
 	}
-	next, err := c.Next(g.term, g.claim)
+	next, err := c.Next(g.term, g.assignment)
 	if err != nil {
 		return false, err
 	}
 	g.agreed++
-	if g.claim = next; !c.Done(next) {
+	if g.assignment = next; !c.Done(next) {
 		g.t.Errorf("%+v is not what was wanted", next)
 	}
 	return true, nil
 }
 
-func (g *alone) Leading() uint64                          { return g.term }
-func (g *alone) Lease() (held bool, ends uint64)          { return g.held, g.ends }
-func (g *alone) Settled() (uint64, topology.Claim, error) { return uint64(g.agreed), g.claim, nil }
+func (g *alone) Leading() uint64                 { return g.term }
+func (g *alone) Lease() (held bool, ends uint64) { return g.held, g.ends }
+func (g *alone) Settled() (uint64, topology.Assignment, error) {
+	return uint64(g.agreed), g.assignment, nil
+}
 
 // own is the group as the cluster sees it.
 type own struct{ *alone }
 
 func (o own) Group() *topology.Group {
-	return &topology.Group{Name: "a", Index: uint64(o.agreed) + 1, Claim: o.claim, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}
+	return &topology.Group{Name: "a", Index: uint64(o.agreed) + 1, Assignment: o.assignment, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}
 }
 func (own) Gone() bool     { return false }
 func (own) Dismiss(string) {}
@@ -89,18 +93,18 @@ type network struct{ *alone }
 func (n network) Ask(context.Context, string, uint64, []byte) ([]byte, error) { return n.reply, nil }
 func (network) SetPeers(map[uint64]string)                                    {}
 
-// hears has it told of another group, which has claimed something, and has one member.
-func (g *alone) hears(name string, c topology.Claim) {
+// hears tells it of another group, which has claimed something, and has one member.
+func (g *alone) hears(name string, c topology.Assignment) {
 	g.t.Helper()
-	news := topology.Table{name: {Name: name, Index: 1, Term: 1, Leader: 1, Claim: c, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:2"}}}}
-	if err := g.slots.cluster.Take(topology.AppendLetter(nil, name, true, news)); err != nil {
+	news := topology.Table{name: {Name: name, Index: 1, Term: 1, Leader: 1, Assignment: c, Members: []topology.GroupMember{{ID: 1, Address: "127.0.0.1:2"}}}}
+	if err := g.slots.cluster.Take(topology.AppendGossip(nil, name, true, news)); err != nil {
 		g.t.Fatal(err)
 	}
 }
 
-// buried has it told that it lies buried.
-func (g *alone) buried() {
-	g.hears("c", topology.Claim{Slots: new(slots.Set), Since: 1, Buried: []topology.Burial{{Group: "a", At: 100}}})
+// removed tells it that it was removed.
+func (g *alone) removed() {
+	g.hears("c", topology.Assignment{Slots: new(slots.Set), Since: 1, Tombstones: []topology.Tombstone{{Group: "a", At: 100}}})
 }
 
 // A restored group has the slots of its part at first, all of them at once and no others, whatever keys it has.
@@ -113,8 +117,8 @@ func TestRestoredGroupBeginsWithTheSlotsOfItsPart(t *testing.T) {
 		}
 	}
 	g.slots.First()
-	if g.claim.Slots.String() != "6-16383" || g.claim.Since != 1<<41 {
-		t.Errorf("it has %+v", g.claim)
+	if g.assignment.Slots.String() != "6-16383" || g.assignment.Since != g.slots.wall() {
+		t.Errorf("it has %+v", g.assignment)
 	}
 	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "3")); err != nil {
 		t.Errorf("a group that has claimed its slots is like others: %v", err)
@@ -133,31 +137,31 @@ func TestGroupWithDataHasAllSlotsOrNone(t *testing.T) {
 	}
 }
 
-// What a group that lies buried gave away it gives no more when it rises, and it does not rise while keys come.
-func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
-	lies := func() *alone {
+// A removed group forgets when it is revived what it gave away, and is not revived while keys come.
+func TestRemovedGroupIsRevivedWithoutItsMoves(t *testing.T) {
+	moving := func() *alone {
 		g := newAlone(t, nil)
-		g.claim = topology.Claim{Slots: slotstest.Set(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotstest.Set(t, "20")}}, Buried: someBurials(2)}
+		g.assignment = topology.Assignment{Slots: slotstest.Set(t, "0-9"), Since: 1 << 60, Given: []topology.Move{{Attempt: 1, Group: "b", Slots: slotstest.Set(t, "20")}}, Tombstones: someTombstones(2)}
 		return g
 	}
-	g := lies()
+	g := moving()
 	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "20")); !errors.Is(err, errSlotsMove) {
-		t.Errorf("a group that does not lie takes what it gave: %v", err)
+		t.Errorf("a group that is not removed takes what it gave: %v", err)
 	}
-	g.buried()
+	g.removed()
 	err := g.slots.Claim(t.Context(), slotstest.Set(t, "8 20"))
-	if c := g.claim; err != nil || c.Slots.String() != "8 20" || c.Moving() || c.Since <= 1<<60 || c.Risen != 100 || len(c.Buried) != 2 {
-		t.Errorf("it rises as %+v, %v", c, err)
+	if c := g.assignment; err != nil || c.Slots.String() != "8 20" || c.Moving() || c.Since <= 1<<60 || c.Revived != 100 || len(c.Tombstones) != 2 {
+		t.Errorf("it is revived as %+v, %v", c, err)
 	}
-	g = lies()
-	g.buried()
-	g.claim.Taking, g.claim.Given = g.claim.Given, nil
+	g = moving()
+	g.removed()
+	g.assignment.Taking, g.assignment.Given = g.assignment.Given, nil
 	if err := g.slots.Claim(t.Context(), slotstest.Set(t, "8")); !errors.Is(err, errSlotsMove) || g.agreed > 0 {
-		t.Errorf("it rises while keys come: %v", err)
+		t.Errorf("it is revived while keys come: %v", err)
 	}
 }
 
-// A group that others know a later state of claims its slots again after some exchanges in a row, unless it lies buried.
+// A group that others know a later state of claims its slots again after some exchanges in a row, unless it was removed.
 func TestGroupThatBeganAgainClaimsItsSlots(t *testing.T) {
 	for what, x := range map[string]struct {
 		change  func(g *alone)
@@ -167,16 +171,16 @@ func TestGroupThatBeganAgainClaimsItsSlots(t *testing.T) {
 		"three in a row":    {func(*alone) {}, []bool{true, true, true}, true},
 		"not in a row":      {func(*alone) {}, []bool{true, true, false, true, true}, false},
 		"one that follows":  {func(g *alone) { g.term = 0 }, []bool{true, true, true}, false},
-		"one that lies":     {(*alone).buried, []bool{true, true, true}, false},
-		"one without slots": {func(g *alone) { g.claim = topology.Claim{} }, []bool{true, true, true}, false},
+		"a removed one":     {(*alone).removed, []bool{true, true, true}, false},
+		"one without slots": {func(g *alone) { g.assignment = topology.Assignment{} }, []bool{true, true, true}, false},
 	} {
 		g := newAlone(t, nil)
-		g.claim = topology.Claim{Slots: slotstest.Set(t, "0-9"), Since: 5}
+		g.assignment = topology.Assignment{Slots: slotstest.Set(t, "0-9"), Since: 5}
 		x.change(g)
 		for _, outdone := range x.outdone {
 			g.slots.Renew(outdone)
 		}
-		if got := g.claim.Since == 1<<41; got != x.want {
+		if got := g.assignment.Since == g.slots.wall(); got != x.want {
 			t.Errorf("%s: it has claimed its slots again: %v", what, got)
 		}
 	}
@@ -185,8 +189,8 @@ func TestGroupThatBeganAgainClaimsItsSlots(t *testing.T) {
 // What a leader began in an earlier term it does not go on with: another one may have led meanwhile.
 func TestMoveOfAnEarlierTermIsOver(t *testing.T) {
 	g := newAlone(t, nil)
-	g.claim = topology.Claim{Slots: slotstest.Set(t, "0-9"), Since: 5}
-	g.hears("b", topology.Claim{Slots: new(slots.Set), Since: 9})
+	g.assignment = topology.Assignment{Slots: slotstest.Set(t, "0-9"), Since: 5}
+	g.hears("b", topology.Assignment{Slots: new(slots.Set), Since: 9})
 	g.slots.cluster.Look()
 	g.reply = []byte("{}")
 	attempt, _, err := g.slots.Begin(t.Context(), topology.GroupPublicID("", "b"), slotstest.Set(t, "7"))

@@ -226,7 +226,7 @@ func (r *Runner) leave(d *Driver, id uint64, force bool) error {
 }
 
 // agree reports whether enough voters are heard to agree on a change from the present voters to
-// those without one and with another, of which 0 is none.
+// those without one and with another; 0 is none.
 func (d *Driver) agree(without, with uint64) bool {
 	majority := func(ids []uint64) bool {
 		n := 0
@@ -245,7 +245,7 @@ func (d *Driver) agree(without, with uint64) bool {
 	return majority(now) && majority(next)
 }
 
-// Transfer has a voter lead that is heard. It does not wait for that.
+// Transfer begins to transfer the leadership to a voter that is heard. It does not wait.
 func (r *Runner) Transfer(id uint64) (err error) {
 	err = ErrStopped
 	r.ask(func() {
@@ -266,7 +266,7 @@ func (r *Runner) Transfer(id uint64) (err error) {
 	return err
 }
 
-// Recover has a member vote that does not because it may lack what it has acknowledged (R6). It
+// Recover lets a member vote that does not because it may lack what it has acknowledged (R6). It
 // returns the last entry that it has, and its term. If more than a minority of the members lack
 // something, what they all lack is lost by this. patience is for how long it must not have heard a leader.
 func (r *Runner) Recover(patience time.Duration) (last, term uint64, err error) {
@@ -296,7 +296,7 @@ func (r *Runner) rosterChanged(m *Members) {
 	r.watched.Store(true) // whoever has asked for the change looks at once
 }
 
-// agreeOnAddresses has a leader put the address of a founder into the log, where those of members
+// agreeOnAddresses puts the address of a founder into the log, at a leader, where those of members
 // that have joined are.
 func (r *Runner) agreeOnAddresses() {
 	d := r.driver

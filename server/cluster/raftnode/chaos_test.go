@@ -26,7 +26,7 @@ func policyOf(seed uint64) persistence.SyncPolicy {
 	return persistence.SyncAlways
 }
 
-// chaos has clients work while everything fails, for some virtual time.
+// chaos runs clients while everything fails, for some virtual time.
 func chaos(t testing.TB, seed uint64, without rules, length time.Duration) *world {
 	w := newWorld(t, seed, policyOf(seed), without)
 	for range 4 {
@@ -237,7 +237,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 			return rebornVoters(t, seed, rules{Rules: Rules{BlankVotes: true}})
 		},
 		"R8": func(t testing.TB, seed uint64) *world {
-			return thin(t, seed, rules{Rules: Rules{HastyLearners: true}})
+			return singleVoter(t, seed, rules{Rules: Rules{HastyLearners: true}})
 		},
 		"members are kept": func(t testing.TB, seed uint64) *world {
 			return turnover(t, seed, rules{forgottenMembers: true}, *length)
@@ -278,7 +278,7 @@ func TestLeasesHold(t *testing.T) {
 	}
 }
 
-// rivals has another member than a leader write as soon as it can, while the leader is asked
+// rivals writes at another member than a leader as soon as that can, while the leader is asked
 // for reads.
 func (w *world) rivals(leader *node) {
 	for range 4 * election {
@@ -302,7 +302,7 @@ func outlivedLease(t testing.TB, seed uint64, without rules) *world {
 	return w
 }
 
-// forgottenPromise has a member restart that a leader relies on, which no other member hears:
+// forgottenPromise restarts a member that a leader relies on, which no other member hears:
 //
 //	leader loses B; A acknowledges a round, and restarts; the leader is cut off; B asks A
 func forgottenPromise(t testing.TB, seed uint64, without rules) *world {
@@ -319,7 +319,7 @@ func forgottenPromise(t testing.TB, seed uint64, without rules) *world {
 	return w
 }
 
-// lateReplies has a leader hear late, and be heard no more: a lease counts from when a round was sent.
+// lateReplies delays what a leader hears, and cuts it off then: a lease counts from when a round was sent.
 func lateReplies(t testing.TB, seed uint64, without rules) *world {
 	w, n := ledWorld(t, seed, persistence.SyncAlways, without)
 	w.run(timeout)

@@ -39,7 +39,7 @@
 // on, and is on disk before memory passes a change.
 //
 // A member that lacks what was cut off the leader's log gets the state of the group in place
-// of it, by a [Courier] and [Driver.Install]. ADR 0054.
+// of it, by a [SnapshotSender] and [Driver.Install]. ADR 0054.
 //
 // Which forms the log and the state may have says the level of the group, by which members of two versions work
 // together ([Driver.Upgrade]). ADR 0076.

@@ -36,7 +36,7 @@ type Safety interface {
 	Forced() uint64
 }
 
-// A Roster keeps who is in the group.
+// A Roster keeps the members of the group.
 type Roster interface {
 	// Members returns the members as of the last entry that was applied.
 	Members() *Members
@@ -76,21 +76,21 @@ type Config struct {
 	Log      Log
 	Machine  Machine
 	Mesh     Mesh
-	// Courier carries the state to members that lack entries which were cut off. Without one
+	// Sender sends the state to members that lack entries which were cut off. Without one
 	// they wait.
-	Courier Courier
-	// Vouch, unless it is nil, sends messages again and again until end is called or the patience
+	Sender SnapshotSender
+	// Keepalive, unless it is nil, sends messages again and again until end is called or the patience
 	// is over. It does not wait.
-	Vouch  func(messages []*raftpb.Message, patience time.Duration) (end func())
-	Logger raft.Logger
+	Keepalive func(messages []*raftpb.Message, patience time.Duration) (end func())
+	Logger    raft.Logger
 	// Proposals are taken by Work.
 	Proposals *Proposals
-	// NewestLevel returns the newest level that another member knows, as far as that was heard; 0 for one that was
-	// not. Nil: all know the one that this member does.
+	// NewestLevel returns the newest level that another member has told, 0 for one that was not heard. Nil: all know the
+	// one that this member does.
 	NewestLevel func(id uint64) uint64
 	// Changed, unless it is nil, is called by Work with the members when they have changed.
 	Changed func(*Members)
-	// Give has do called in a turn that comes soon, when all is ready for another leader. Nil: it is called at once.
+	// Give calls do in a later turn, when all is ready for another leader. Nil: do is called at once.
 	Give func(do func())
 	// Without is for tests.
 	Without Rules
@@ -100,7 +100,7 @@ type Config struct {
 type Driver struct {
 	Config
 	node      *raft.RawNode
-	carried   map[uint64]*carriage // by member
+	transfers map[uint64]*transfer // by member
 	refused   []uint64             // members to which the state was not sent
 	outdated  uint64               // the member that was last refused for its version
 	received  *member.Import       // handed to raft, and not taken yet
@@ -108,7 +108,7 @@ type Driver struct {
 	started   time.Duration
 	replied   map[uint64]time.Duration // when members replied to a leader last
 	leading   uint64                   // the term that the machine leads, 0 for none
-	lost      uint64                   // the term of which it needs a committed entry to be whole, 0 for none
+	lost      uint64                   // it is whole when an entry of this term is committed, 0 if it is now
 	lease     time.Duration
 	campaigns campaigns
 	advanced  time.Duration // when Advance was called
@@ -123,7 +123,7 @@ type Driver struct {
 // New starts a member at the time now of a monotonic clock that every other call
 // uses as well.
 func New(c Config, now time.Duration) (*Driver, error) {
-	d := &Driver{Config: c, now: now, started: now, advanced: now, rounds: map[uint64]time.Duration{}, replied: map[uint64]time.Duration{}, carried: map[uint64]*carriage{}}
+	d := &Driver{Config: c, now: now, started: now, advanced: now, rounds: map[uint64]time.Duration{}, replied: map[uint64]time.Duration{}, transfers: map[uint64]*transfer{}}
 	if d.campaigns.due = now; !d.alone() { // else it need not hear whether another one leads
 		d.campaigns.due += d.timeout()
 	}
@@ -134,7 +134,7 @@ func New(c Config, now time.Duration) (*Driver, error) {
 			return nil, err
 		}
 	default:
-		if err := d.renounce(); err != nil {
+		if err := d.beginTerm(); err != nil {
 			return nil, err
 		}
 	}
@@ -154,8 +154,8 @@ func New(c Config, now time.Duration) (*Driver, error) {
 	return d, err
 }
 
-// renounce begins a term in which this member has acknowledged nothing (R6).
-func (d *Driver) renounce() error {
+// beginTerm begins a term in which this member has acknowledged nothing (R6).
+func (d *Driver) beginTerm() error {
 	state, _, err := d.Log.InitialState()
 	if err != nil {
 		return err
@@ -351,7 +351,7 @@ func (d *Driver) propose() {
 
 func (d *Driver) turn() error {
 	rd := d.node.Ready()
-	defer d.vouch(&rd)()
+	defer d.keepalive(&rd)()
 	if d.leading != 0 && d.stale() {
 		d.leading, d.lease, d.handing, d.changing, d.late = 0, 0, 0, false, nil
 		clear(d.rounds)
@@ -394,7 +394,7 @@ func (d *Driver) send(messages []*raftpb.Message, early bool) {
 		switch kind := m.GetType(); {
 		case (kind == raftpb.MsgApp) != early:
 		case kind == raftpb.MsgSnap:
-			d.carry(m)
+			d.sendSnapshot(m)
 		case d.later(m):
 		default:
 			d.sendNow(m)

@@ -9,7 +9,7 @@ import (
 
 var keys = []string{"a", "b", "c"}
 
-// write has a member write, and waits for the outcome.
+// write writes at a member, and waits for the outcome.
 func (w *world) write(n *node, key string) *operation {
 	w.Helper()
 	op := w.ask(n.id, key, true)

@@ -7,7 +7,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// lateness is how long a leader that goes on to have entries does not tell others that one
+// lateness is for how long a leader that has more entries to send does not tell others that one
 // is committed. Only reads at followers notice.
 const lateness = 2 * time.Millisecond
 

@@ -66,7 +66,7 @@ func (n *node) newSchedule(tx *persistence.Tx) *schedule.Schedule {
 	return s
 }
 
-// call has a member do something with the schedule. tell is called with the outcome, once: unknown if there is none in time.
+// call does something with the schedule at a member. tell is called with the outcome, once: unknown if there is none in time.
 func (w *world) call(to uint64, do func(s *schedule.Schedule, ch *structures.Change), tell func(outcome)) {
 	n, told := w.nodes[to], false
 	once := func(o outcome) {
@@ -118,7 +118,7 @@ func (w *world) worker(until time.Duration, to uint64) {
 	})
 }
 
-// giveBack has a worker give its nodes back, each until it has a reply. In doubt it does not ask again: somebody else may have
+// giveBack gives the nodes of a worker back, each until it has a reply. In doubt it does not ask again: somebody else may have
 // been lent the node since.
 func (w *world) giveBack(loans []*loan, to uint64, until time.Duration) {
 	if len(loans) == 0 || w.now >= until {

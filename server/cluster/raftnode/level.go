@@ -195,7 +195,7 @@ func (r *Runner) Upgrade(ctx context.Context, dry bool) (from, to uint64, err er
 	return from, to, err
 }
 
-// raiseAtFirst has the leader of a group that was founded by several servers just now raise its level to the newest one, as soon as it
+// raiseAtFirst raises the level to the newest one, at the leader of a group that several servers have just founded, as soon as it
 // hears that all of them know that. Once one of an older version is there, this is left to Upgrade.
 func (r *Runner) raiseAtFirst() {
 	d := r.driver

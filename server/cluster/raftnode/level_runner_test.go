@@ -30,7 +30,7 @@ func TestNewGroupHasTheNewestLevel(t *testing.T) {
 	}
 }
 
-// One founder of an older version keeps the level where it is, and the leader says who it is.
+// One founder of an older version keeps the level where it is, and the leader names it.
 func TestOlderFounderKeepsTheLevel(t *testing.T) {
 	g := newTrioOf(t, false, newest, newest, persistence.LevelUntold)
 	m := g.leader()

@@ -22,7 +22,7 @@ import (
 
 var newest = persistence.NewestLevel()
 
-// upgrade has the leader raise the level, and returns what that came to.
+// upgrade raises the level at the leader, and returns the result.
 func (w *world) upgrade() (from, to uint64, err error) {
 	w.Helper()
 	n := w.elected()
@@ -77,7 +77,7 @@ func TestLevelRisesWhenAllMembersKnowAHigherOne(t *testing.T) {
 	w.close()
 }
 
-// promotedNot has a server of the older version join, which stays a learner.
+// promotedNot adds a server of the older version, which stays a learner.
 func (w *world) promotedNot(l *node) {
 	w.Helper()
 	w.joins(l, persistence.LevelUntold)
@@ -87,7 +87,7 @@ func (w *world) promotedNot(l *node) {
 	})
 }
 
-// The level is as much a part of the group as who its members are: it outlives power failures, comes with the state to a member that
+// The level is as much a part of the group as its members: it outlives power failures, comes with the state to a member that
 // lagged, and stays with one that goes on alone.
 func TestLevelStays(t *testing.T) {
 	w, lags := lagging(t, 62, persistence.SyncAlways)
@@ -124,7 +124,7 @@ func TestLevelStays(t *testing.T) {
 	n = w.nodes[1]
 	n.stop(true)
 	n.start()
-	if _, err := StandAlone(n.store.Member(), address(1), func(former topology.Claim) topology.Claim { return former }); err != nil {
+	if _, err := StandAlone(n.store.Member(), address(1), func(former topology.Assignment) topology.Assignment { return former }); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := OpenReplica(n.store.Member(), nil, false); err != nil || r.Members().EffectiveLevel() != newest || n.store.Level() != newest {
@@ -257,7 +257,7 @@ func TestStatesOfANewerLevelAreNotForOlderVersions(t *testing.T) {
 	lags.restartAs(persistence.LevelUntold)
 	w.isolate(lags, false)
 	w.run(10 * timeout)
-	if w.effects["state taken in"] != 0 || lags.version != persistence.LevelUntold || len(w.elected().driver.carried) != 0 {
+	if w.effects["state taken in"] != 0 || lags.version != persistence.LevelUntold || len(w.elected().driver.transfers) != 0 {
 		t.Errorf("the effects are %v", w.effects)
 	}
 	n = w.elected()
@@ -312,18 +312,18 @@ func TestMembersWithALevelKeepTheirForm(t *testing.T) {
 	m := &Members{Conf: &raftpb.ConfState{Voters: []uint64{1, 2}}, Addresses: map[uint64]string{2: address(2)}, Left: []uint64{7}, Base: 9, Level: newest}
 	some := new(slots.Set)
 	some.Add(slots.Range{First: 3, Last: 5})
-	for what, c := range map[string]topology.Claim{
-		"no claim": {},
-		"a claim":  {Slots: some, Since: 4},
-		"burials":  {Slots: some, Since: 4, Buried: []topology.Burial{{Group: "g", At: 5}}, Risen: 6},
+	for what, c := range map[string]topology.Assignment{
+		"no assignment": {},
+		"an assignment": {Slots: some, Since: 4},
+		"tombstones":    {Slots: some, Since: 4, Tombstones: []topology.Tombstone{{Group: "g", At: 5}}, Revived: 6},
 	} {
-		m.Claim = c
+		m.Assignment = c
 		whole := m.encode()
 		got, err := DecodeMembers(1, whole)
-		if err != nil || got.Level != newest || got.Base != 9 || !reflect.DeepEqual(got.encode(), whole) || !slices.Equal(got.Left, m.Left) || got.Claimed() != m.Claimed() {
+		if err != nil || got.Level != newest || got.Base != 9 || !reflect.DeepEqual(got.encode(), whole) || !slices.Equal(got.Left, m.Left) || got.Assigned() != m.Assigned() {
 			t.Errorf("%s: %+v became %+v, %v", what, m, got, err)
 		}
-		if _, err := DecodeMembers(1, append(whole, 0)); err == nil && what != "no claim" {
+		if _, err := DecodeMembers(1, append(whole, 0)); err == nil && what != "no assignment" {
 			t.Errorf("%s: a byte too much is read", what)
 		}
 	}

@@ -89,7 +89,7 @@ func levelledWorld(t testing.TB, seed uint64, policy persistence.SyncPolicy, sho
 	return w
 }
 
-// upgraded has all members know the newest level, and the group have it.
+// upgraded raises the group to the newest level, which all members know then.
 func (w *world) upgraded() {
 	w.Helper()
 	for _, n := range w.nodes[1:] {
@@ -109,7 +109,7 @@ func (w *world) upgraded() {
 	})
 }
 
-// newer has all members be of the newest version, one after the other, while the group goes on.
+// newer replaces all members by those of the newest version, one after the other, while the group goes on.
 func (w *world) newer() {
 	w.Helper()
 	for _, n := range w.nodes[1:] {
@@ -120,7 +120,7 @@ func (w *world) newer() {
 
 func always(uint64) bool { return true }
 
-// mixed has clients work while everything fails, and members are replaced by those of other versions, older ones too, join, and
+// mixed runs clients while everything fails, and members are replaced by those of other versions, older ones too, join, and
 // raise the level.
 func mixed(t testing.TB, seed uint64, _ rules, length time.Duration) *world {
 	w := levelledWorld(t, seed, policyOf(seed), seed%3 == 0)
@@ -175,7 +175,7 @@ func (w *world) versions(until time.Duration) {
 	})
 }
 
-// joins has a leader take in a server of a version, if it may.
+// joins adds a server of a version at a leader, if it may join.
 func (w *world) joins(l *node, version uint64) {
 	o := w.add()
 	o.version = version

@@ -39,7 +39,7 @@ type Members struct {
 	Base uint64
 	// Level is that of the group; 0 while its log says nothing of levels, see Members.level.
 	Level uint64
-	topology.Claim
+	topology.Assignment
 }
 
 // IDs returns the ids of all members, voters and others, in order.
@@ -59,7 +59,7 @@ func (m *Members) Joint() bool { return len(m.Conf.GetVotersOutgoing()) > 0 }
 
 // after returns the members as a change in the entry at index leaves them, which is conf.
 func (m *Members) after(index uint64, cc *raftpb.ConfChangeV2, conf *raftpb.ConfState) *Members {
-	next := &Members{Index: index, Conf: conf, Addresses: map[uint64]string{}, Left: slices.Clone(m.Left), Base: m.Base, Level: m.Level, Claim: m.Claim}
+	next := &Members{Index: index, Conf: conf, Addresses: map[uint64]string{}, Left: slices.Clone(m.Left), Base: m.Base, Level: m.Level, Assignment: m.Assignment}
 	for id, address := range m.Addresses {
 		next.Addresses[id] = address
 	}
@@ -69,7 +69,7 @@ func (m *Members) after(index uint64, cc *raftpb.ConfChangeV2, conf *raftpb.Conf
 			continue
 		}
 		if c.GetNodeId() == raft.None {
-			next.Claim = topology.DecodeClaim(cc.GetContext(), m.Claim)
+			next.Assignment = topology.DecodeAssignment(cc.GetContext(), m.Assignment)
 			continue
 		}
 		if len(cc.GetContext()) > 0 && c.GetType() != raftpb.ConfChangeRemoveNode {
@@ -139,17 +139,17 @@ func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState,
 //	1 (1) | voters | former voters | learners | learners to be | 1 if raft ends the change (1)
 //	addresses, each id, length, bytes | ids that have left | Base, unless it is 0
 //
-// Those of a group that has claimed slots begin with membersWithClaim, have Base in any case, and
-// the claim behind it. With slots that are on their way they begin with membersWithMoves, and have
-// what was given away and what comes behind the claim, which may be of no slot. With burials they begin with
-// membersWithBurials, and have these behind the moves. Those of a group whose log tells of its level begin with
-// membersWithLevel, and have Base, Level, and the claim as it is in an entry, if there is one.
+// Once a group has claimed slots its members begin with membersWithAssignment, have Base in any case, and
+// the assignment behind it. With slots that are being moved they begin with membersWithMoves, and have
+// what was given away and what comes behind the assignment, which may be empty. With tombstones they begin with
+// membersWithTombstones, and have these behind the moves. Those of a group whose log tells of its level begin with
+// membersWithLevel, and have Base, Level, and the assignment as it is in an entry, if there is one.
 const (
-	membersFormat      = 1
-	membersWithClaim   = 2
-	membersWithMoves   = 3
-	membersWithBurials = 4
-	membersWithLevel   = 5
+	membersFormat         = 1
+	membersWithAssignment = 2
+	membersWithMoves      = 3
+	membersWithTombstones = 4
+	membersWithLevel      = 5
 )
 
 func (m *Members) encode() []byte {
@@ -157,12 +157,12 @@ func (m *Members) encode() []byte {
 	switch {
 	case m.Level != 0:
 		b[0] = membersWithLevel
-	case m.Buries():
-		b[0] = membersWithBurials
+	case m.HasTombstones():
+		b[0] = membersWithTombstones
 	case m.Moving():
 		b[0] = membersWithMoves
-	case m.Claimed():
-		b[0] = membersWithClaim
+	case m.Assigned():
+		b[0] = membersWithAssignment
 	}
 	for _, ids := range [][]uint64{m.Conf.GetVoters(), m.Conf.GetVotersOutgoing(), m.Conf.GetLearners(), m.Conf.GetLearnersNext()} {
 		b = appendIDs(b, ids)
@@ -182,7 +182,7 @@ func (m *Members) encode() []byte {
 	switch {
 	case b[0] == membersWithLevel:
 		b = binary.AppendUvarint(binary.AppendUvarint(b, m.Base), m.Level)
-		if m.Claimed() || m.Moving() || m.Buries() {
+		if m.Assigned() || m.Moving() || m.HasTombstones() {
 			b = append(b, m.Encode()...)
 		}
 		return b
@@ -211,7 +211,7 @@ func DecodeMembers(index uint64, b []byte) (*Members, error) {
 	if b[0] < membersFormat || b[0] > membersWithLevel {
 		return nil, fmt.Errorf("members in format %d: %w", b[0], errNewer)
 	}
-	d, claims := topology.Decoder{Rest: b[1:]}, b[0] >= membersWithClaim
+	d, assigned := topology.Decoder{Rest: b[1:]}, b[0] >= membersWithAssignment
 	m.Conf.Voters, m.Conf.VotersOutgoing = decodeIDs(&d), decodeIDs(&d)
 	m.Conf.Learners, m.Conf.LearnersNext = decodeIDs(&d), decodeIDs(&d)
 	leave := d.Number() == 1
@@ -225,19 +225,19 @@ func DecodeMembers(index uint64, b []byte) (*Members, error) {
 	case b[0] == membersWithLevel:
 		m.Base, m.Level = d.Number(), d.Number()
 		if d.Err == nil && len(d.Rest) > 0 {
-			m.Claim = d.Entry()
+			m.Assignment = d.Entry()
 		}
 		if m.Level < persistence.LevelTold { // which is not written
 			d.Err = topology.ErrDecode
 		}
-	case d.Err == nil && claims:
+	case d.Err == nil && assigned:
 		m.Base = d.Number()
-		m.Claim = d.Claim()
+		m.Assignment = d.Assignment()
 		if b[0] >= membersWithMoves {
 			m.Given, m.Taking = d.Moves(), d.Moves()
 		}
-		if b[0] == membersWithBurials {
-			d.Burials(&m.Claim)
+		if b[0] == membersWithTombstones {
+			d.Tombstones(&m.Assignment)
 		}
 	case d.Err == nil && len(d.Rest) > 0:
 		if m.Base = d.Number(); m.Base == 0 { // which is not written

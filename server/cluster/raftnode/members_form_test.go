@@ -30,17 +30,17 @@ func TestBaseOfMembersIsKept(t *testing.T) {
 	}
 }
 
-// The claim of a group is kept with its members, and changes of members keep it.
-func TestClaimIsKeptWithTheMembers(t *testing.T) {
+// The assignment of a group is kept with its members, and changes of members keep it.
+func TestAssignmentIsKeptWithTheMembers(t *testing.T) {
 	m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}}
 	none := m.encode()
-	c := topology.Claim{Slots: slotstest.Set(t, "0-9 16383"), Since: 99}
-	claims := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeUpdateNode, raft.None)}, Context: c.Encode()}
-	conf, err := change(m.Conf, claims)
+	c := topology.Assignment{Slots: slotstest.Set(t, "0-9 16383"), Since: 99}
+	assigns := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeUpdateNode, raft.None)}, Context: c.Encode()}
+	conf, err := change(m.Conf, assigns)
 	if err != nil || !reflect.DeepEqual(conf.GetVoters(), []uint64{4}) {
-		t.Fatalf("raft makes %v of a claim, %v", conf, err)
+		t.Fatalf("raft makes %v of an assignment, %v", conf, err)
 	}
-	next := m.after(8, claims, m.Conf)
+	next := m.after(8, assigns, m.Conf)
 	if !next.Slots.Equal(c.Slots) || next.Since != 99 || next.Addresses[4] != "a:1" || len(next.Addresses) != 1 {
 		t.Fatalf("%+v", next)
 	}
@@ -51,9 +51,9 @@ func TestClaimIsKeptWithTheMembers(t *testing.T) {
 	if later := got.after(9, addition(5), &raftpb.ConfState{Voters: []uint64{4, 5}}); !later.Slots.Equal(c.Slots) {
 		t.Errorf("after a change of members: %+v", later)
 	}
-	broken := &raftpb.ConfChangeV2{Changes: claims.GetChanges(), Context: []byte("no claim")}
+	broken := &raftpb.ConfChangeV2{Changes: assigns.GetChanges(), Context: []byte("no assignment")}
 	if later := got.after(9, broken, m.Conf); !later.Slots.Equal(c.Slots) {
-		t.Errorf("after what is no claim: %+v", later)
+		t.Errorf("after what is no assignment: %+v", later)
 	}
 	b := next.encode()
 	for n := len(none); n < len(b); n++ {
@@ -61,18 +61,18 @@ func TestClaimIsKeptWithTheMembers(t *testing.T) {
 			t.Errorf("%d of %d bytes are read", n, len(b))
 		}
 	}
-	if got, err := DecodeMembers(7, none); err != nil || got.Claimed() {
+	if got, err := DecodeMembers(7, none); err != nil || got.Assigned() {
 		t.Errorf("a group that has claimed nothing: %+v, %v", got, err)
 	}
 }
 
-// Whatever a group claims is kept with its members, in a form that versions without moves or burials read where there are none.
-func TestMembersKeepWhatTheirGroupClaims(t *testing.T) {
+// Whatever slots a group has are kept with its members, in a form that versions without moves or tombstones read where there are none.
+func TestMembersKeepTheSlotsOfTheirGroup(t *testing.T) {
 	moves := []topology.Move{{Attempt: 1 << 63, Group: "b", Slots: slotstest.Set(t, "1")}, {Attempt: 2, Group: "c", Slots: new(slots.Set), State: topology.MoveComplete}}
-	for format, c := range map[byte]topology.Claim{membersWithClaim: {Slots: slotstest.Set(t, "3-5"), Since: 9},
-		membersWithMoves:   {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Taking: moves[1:]},
-		membersWithBurials: {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Buried: []topology.Burial{{At: 1 << 62}, {Group: "d", At: 7}}, Risen: 9}} {
-		m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}, Base: 3, Claim: c}
+	for format, c := range map[byte]topology.Assignment{membersWithAssignment: {Slots: slotstest.Set(t, "3-5"), Since: 9},
+		membersWithMoves:      {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Taking: moves[1:]},
+		membersWithTombstones: {Slots: slotstest.Set(t, "3-5"), Since: 9, Given: moves, Tombstones: []topology.Tombstone{{At: 1 << 62}, {Group: "d", At: 7}}, Revived: 9}} {
+		m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}, Base: 3, Assignment: c}
 		b := m.encode()
 		got, err := DecodeMembers(7, b)
 		if err != nil || !reflect.DeepEqual(got.Encode(), c.Encode()) || got.Base != 3 || b[0] != format {

@@ -96,7 +96,7 @@ func (w *world) administer(until time.Duration) {
 	})
 }
 
-// rearrange has a leader make some change of its members.
+// rearrange makes some change of the members, at a leader.
 func (w *world) rearrange(n *node) error {
 	m := n.replica.Members()
 	voters, learners := m.Conf.GetVoters(), m.Conf.GetLearners()
@@ -164,7 +164,7 @@ func (w *world) replaceGone() {
 	})
 }
 
-// turnover has clients work while everything fails and members come and go.
+// turnover runs clients while everything fails and members come and go.
 func turnover(t testing.TB, seed uint64, without rules, length time.Duration) *world {
 	return turnoverOf(t, seed, without, length, false)
 }

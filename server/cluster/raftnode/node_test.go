@@ -100,7 +100,7 @@ func (n *node) start() {
 		if w.without.forgottenMembers && n.replica.Members().Index > uint64(w.founders) {
 			n.replica.members = w.foundingMembers()
 		}
-		n.driver, err = New(Config{ID: n.id, Tick: tick, Election: election, Log: n.replica, Machine: versioned{n.replica, n}, Mesh: n, Courier: n,
+		n.driver, err = New(Config{ID: n.id, Tick: tick, Election: election, Log: n.replica, Machine: versioned{n.replica, n}, Mesh: n, Sender: n,
 			NewestLevel: n.levelOf, Logger: quiet(), Proposals: proposals, Without: w.without.Rules}, n.clock())
 	}
 	if errors.Is(err, ErrLevel) && n.version != 0 {
@@ -139,7 +139,7 @@ func (n *node) die() {
 	n.w.effects["death"]++
 }
 
-// leave has the member do nothing more, and its clients wait no longer. It reports whether it was up.
+// leave stops the member, and ends the waits of its clients. It reports whether it was up.
 func (n *node) leave() bool {
 	if !n.up {
 		return false
@@ -154,7 +154,7 @@ func (n *node) leave() bool {
 	return true
 }
 
-// endOn ends the store, of which a disk is left.
+// endOn ends the store, and keeps a disk.
 func (n *node) endOn(fs *disktest.Disk) {
 	_ = n.store.Close() // of the disk that is gone
 	n.fs = fs

@@ -22,8 +22,8 @@ var (
 // by a Runner.
 type Proposals struct {
 	wake  chan struct{} // nil: the store proposes by itself
-	pull  func()        // has the store propose; the driver's
-	turn  func() bool   // nil, or has the driver work unless it does; guarded by mu
+	pull  func()        // makes the store propose; the driver's
+	turn  func() bool   // nil, or takes a turn of the driver unless somebody else has it; guarded by mu
 	mu    sync.Mutex
 	queue []proposal
 	stuck uint64 // the term in which something was changed that is not to be proposed
@@ -36,7 +36,7 @@ func NewProposals() *Proposals { return &Proposals{wake: make(chan struct{}, 1)}
 // implements [member.Puller].
 func (p *Proposals) Wake() chan struct{} { return p.wake }
 
-// Attend has the driver work for the caller, if it can. It implements [member.Puller].
+// Attend takes a turn of the driver, if it is free. It implements [member.Puller].
 func (p *Proposals) Attend() {
 	p.mu.Lock()
 	turn := p.turn
@@ -46,7 +46,7 @@ func (p *Proposals) Attend() {
 	}
 }
 
-// attendBy says how Attend has the driver work.
+// attendBy sets what Attend calls.
 func (p *Proposals) attendBy(turn func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *Proposals) given(term uint64) bool {
 	return p.stuck == term
 }
 
-// gather has the store propose what is due.
+// gather makes the store propose what is due.
 func (p *Proposals) gather() {
 	if p.pull != nil {
 		p.pull()

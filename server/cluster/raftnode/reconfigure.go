@@ -37,8 +37,7 @@ var (
 	ErrLostDisk = errors.New("cluster: the member lacks what it has acknowledged")
 )
 
-// maxBehind is how many entries a learner may lack when it begins to vote: a group of which
-// it is needed for a majority waits for them.
+// maxBehind is how many entries a learner may lack when it begins to vote: a group whose majority needs it waits for them.
 const maxBehind = 1000
 
 // Members returns the members as of the last entry that was applied.

@@ -10,8 +10,8 @@ import (
 	"github.com/vigildb/vigil/server/cluster/topology"
 )
 
-// Recover has the member vote although it may lack what it has acknowledged: by the word of
-// somebody who knows that the others cannot go on without.
+// Recover lets the member vote although it may lack what it has acknowledged: an operator says that the others
+// cannot go on without it.
 func (d *Driver) Recover() error {
 	if d.lost == 0 {
 		return ErrNothingToRecover
@@ -21,10 +21,9 @@ func (d *Driver) Recover() error {
 	return d.Log.Recovered()
 }
 
-// StandAlone makes the log that of a group of which this member is all, under a number that was never
-// used. What it has counts as committed: nobody is left to say otherwise. claim returns the claim of that group from the one of the
-// former. It returns the number.
-func StandAlone(store *member.Member, address string, claim func(former topology.Claim) topology.Claim) (id uint64, err error) {
+// StandAlone makes the log that of a group with this member only, under a number that was never used, which it returns. What the
+// member has counts as committed: nobody is left to say otherwise. assign returns the assignment of that group from the one of the former.
+func StandAlone(store *member.Member, address string, assign func(former topology.Assignment) topology.Assignment) (id uint64, err error) {
 	r, err := OpenReplica(store, nil, false)
 	if err != nil {
 		return 0, err
@@ -55,7 +54,7 @@ func StandAlone(store *member.Member, address string, claim func(former topology
 	slices.Sort(former)
 	id = former[len(former)-1] + 1
 	return id, r.Change(&Members{Index: last, Conf: &raftpb.ConfState{Voters: []uint64{id}},
-		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Claim: claim(before.Claim)})
+		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Assignment: assign(before.Assignment)})
 }
 
 var ErrNewDirectory = errors.New("cluster: the directory belongs to no member yet: cluster-members founds a group, cluster-join joins one")

@@ -240,7 +240,7 @@ func (r *Replica) LastIndex() (uint64, error) {
 	return last, nil
 }
 
-// Snapshot describes the state as of the last entry that was applied. A [Courier] carries it.
+// Snapshot describes the state as of the last entry that was applied. A [SnapshotSender] sends it.
 func (r *Replica) Snapshot() (*raftpb.Snapshot, error) {
 	index := r.Applied()
 	term, err := r.log.Term(index)
@@ -252,7 +252,7 @@ func (r *Replica) Snapshot() (*raftpb.Snapshot, error) {
 
 // Export implements [States].
 func (r *Replica) Export() (*raftpb.SnapshotMetadata, io.ReadCloser, error) {
-	if r.lazy && r.members.thin() {
+	if r.lazy && r.members.singleVoter() {
 		if err := r.Sync(); err != nil { // R8
 			return nil, nil, err
 		}

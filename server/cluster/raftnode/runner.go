@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock"
 
 	"go.etcd.io/raft/v3/raftpb"
 
@@ -35,7 +36,7 @@ type Role struct {
 	// Acknowledged, unless it is nil, is called on a leader when another member has more than before, or more is
 	// committed, and View was called since the last time.
 	Acknowledged func()
-	// Settle, unless it is nil, is called outside a turn before the leadership is handed over. It has clients change nothing more,
+	// Settle, unless it is nil, is called outside a turn before the leadership is handed over. It keeps clients from changing more,
 	// waits for a while until what they have changed is committed, and returns what ends that when another member leads, or none has
 	// in an election timeout.
 	Settle func() (resume func())
@@ -55,8 +56,8 @@ type RunnerConfig struct {
 	// Address returns where clients connect to a member, "" if that is not known. Nil: what the
 	// members say.
 	Address func(m *Members, id uint64) string
-	// Told returns where a member says that it is, "" if it was not heard. A leader has the group
-	// agree on the addresses of founders by it. Nil: it has not.
+	// Told returns where a member says that it is, "" if it was not heard: so a leader learns the addresses of founders,
+	// which the group agrees on then. Nil: it does not.
 	Told func(id uint64) string
 	// NewestLevel is that of the driver.
 	NewestLevel func(id uint64) uint64
@@ -71,6 +72,8 @@ type RunnerConfig struct {
 	// Now is a monotonic clock that counts the time in which the machine sleeps: a
 	// lease must not outlast it.
 	Now func() time.Duration
+	// Clock makes pauses.
+	Clock clock.Clock
 	// Logf writes to the log.
 	Logf logs.Func
 }
@@ -79,8 +82,8 @@ type RunnerConfig struct {
 const ticks = 10
 
 // Runner gives the driver of a member what it has not of its own: a goroutine, a
-// clock, and an inbox. A goroutine that brings a message has the driver work by itself if
-// it is free: to wake another one takes longer than most of that work.
+// clock, and an inbox. A goroutine that brings a message takes a turn of the driver itself if
+// that is free: to wake another one takes longer than most of that work.
 type Runner struct {
 	config  RunnerConfig
 	replica *Replica
@@ -92,22 +95,21 @@ type Runner struct {
 
 	turn    sync.Mutex // guards the driver and what is below
 	driver  *Driver
-	stopped error       // what ended the driver: run ends with it
-	late    *time.Timer // fires when something is to be sent that waits
-	pending bool        // it has not fired
-	forcing bool        // a carrier forces, and sends to forced then
+	stopped error // what ended the driver: run ends with it
+	pending bool  // sendLate is due
+	forcing bool  // a task forces, and sends to forced then
 	// lastForced is when the last of these began, by Now.
 	lastForced time.Duration
 
-	carriers sync.WaitGroup // those that send states, the one that forces, and those in give
-	forced   chan struct{}  // has room for one, so that nobody waits
+	tasks  sync.WaitGroup // those that send states, the one that forces, and those in give
+	forced chan struct{}  // has room for one, so that nobody waits
 
 	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
 	heard atomic.Int64 // when the leader was heard, or this member was it, by Now
 	view  atomic.Pointer[View]
 	ends  atomic.Uint64 // counts the ends of leaderships
 
-	states transfers
+	states stateBytes
 
 	reads   atomic.Bool // it votes, or has what there was when it joined
 	watched atomic.Bool // View was called: the next one is made as soon as possible
@@ -138,12 +140,12 @@ func Run(store *member.Member, lazy bool, c RunnerConfig) (*Runner, error) {
 	r.moved.L = &r.mu
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	now := c.Now()
-	var courier Courier
+	var sender SnapshotSender
 	if c.SendState != nil {
-		courier = r
+		sender = r
 	}
 	r.driver, err = New(Config{ID: c.ID, Tick: c.Election / ticks, Election: ticks, Log: replica, Machine: machine{replica, r}, Mesh: c.Mesh,
-		Courier: courier, Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals, NewestLevel: c.NewestLevel, Changed: r.rosterChanged, Give: r.giveLater}, now)
+		Sender: sender, Keepalive: r.keepalive, Logger: logger{c.Logf}, Proposals: c.Proposals, NewestLevel: c.NewestLevel, Changed: r.rosterChanged, Give: r.giveLater}, now)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -176,8 +178,8 @@ func (m machine) Follow() error {
 	return m.Replica.Follow()
 }
 
-// Receive hands over a message of another member, and has the driver work on it, with more after the next
-// one, with which Receive is called at once. It waits while too many others do.
+// Receive hands over a message of another member, and takes a turn of the driver. With more the turn is left to the next
+// call, which follows at once. Receive waits while the inbox is full.
 func (r *Runner) Receive(m *raftpb.Message, more bool) {
 	select {
 	case r.inbox <- m:
@@ -194,8 +196,8 @@ func (r *Runner) Receive(m *raftpb.Message, more bool) {
 	}
 }
 
-// tryTurn has the driver work on what has come, unless it is at work or has ended: then the caller
-// has to signal. So does who brings something meanwhile.
+// tryTurn takes a turn of the driver for what has come, and reports whether it could. Otherwise somebody else has the turn, or
+// the driver has ended: the caller signals then.
 func (r *Runner) tryTurn() bool {
 	if !r.turn.TryLock() {
 		return false
@@ -210,26 +212,19 @@ func nothing() {}
 // run is the goroutine of the runner. It does what nobody else does.
 func (r *Runner) run() {
 	defer close(r.ended)
-	tick := time.NewTicker(r.config.Election / ticks)
-	defer tick.Stop()
-	r.late = time.NewTimer(lateness)
-	defer r.late.Stop()
-	r.pending = true
-	err := r.take(nothing)
+	tick, err := r.nextTick(), r.take(nothing)
 	for err == nil {
 		select {
 		case <-r.ctx.Done():
 			err = r.take(func() { r.stopped = ErrStopped })
-		case <-tick.C:
-			err = r.take(r.tick)
+		case <-tick:
+			tick, err = r.nextTick(), r.take(r.tick)
 		case <-r.config.Proposals.Wake():
 			err = r.take(nothing)
 		case ask := <-r.asked:
 			err = r.take(ask)
 		case <-r.forced:
 			err = r.take(r.afterForce)
-		case <-r.late.C:
-			err = r.take(r.sendLate)
 		}
 	}
 	if err != ErrStopped {
@@ -238,8 +233,7 @@ func (r *Runner) run() {
 	r.end(err)
 }
 
-// take does something in a turn of the driver, and has it work on what follows. It returns
-// what has ended the driver.
+// take calls do in a turn of the driver, which then works on what follows. It returns what has ended the driver.
 func (r *Runner) take(do func()) error {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -256,9 +250,18 @@ func (r *Runner) takeLocked(do func()) error {
 	return r.stopped
 }
 
+// sendLate sends what has waited for entries to go with, in vain.
 func (r *Runner) sendLate() {
-	r.driver.SendLate(r.config.Now())
-	r.pending = false
+	if r.take(func() {
+		r.driver.SendLate(r.config.Now())
+		r.pending = false
+	}) != nil {
+		r.config.Proposals.signal() // run ends
+	}
+}
+
+func (r *Runner) nextTick() <-chan struct{} {
+	return clock.After(r.config.Clock, r.config.Election/ticks)
 }
 
 func (r *Runner) afterForce() {
@@ -279,7 +282,7 @@ func (r *Runner) tick() {
 	r.stopped = r.replica.DiskError() // of what the store writes by itself: all changes are refused
 }
 
-// work has the driver take what has come, and do what is due.
+// work passes the inbox to the driver, and does what is due.
 func (r *Runner) work() {
 	for range len(r.inbox) {
 		r.step(<-r.inbox)
@@ -289,8 +292,8 @@ func (r *Runner) work() {
 	r.publish()
 	r.force()
 	if due, ok := r.driver.Late(); ok && !r.pending {
-		r.late.Reset(max(0, due-r.config.Now()))
 		r.pending = true
+		r.config.Clock.AfterFunc(max(0, due-r.config.Now()), r.sendLate)
 	}
 	if r.stopped == nil {
 		r.show()
@@ -393,7 +396,7 @@ func (r *Runner) ask(do func()) {
 	}
 }
 
-// HandOver has the member that has most of the log lead in place of this one, if this
+// HandOver transfers the leadership to the member that has most of the log, if this
 // one leads. It waits for that, an election timeout at most: until it hears the next leader,
 // whose election may need its vote. The third of three may have started a moment ago, and not
 // vote yet. If that is so of this one, it leads until it may, another election timeout at most.
@@ -405,7 +408,7 @@ func (r *Runner) HandOver() {
 		}
 	})
 	select {
-	case <-time.After(mute):
+	case <-clock.After(r.config.Clock, mute):
 	case <-r.ended:
 	}
 	next := func() {
@@ -423,8 +426,8 @@ func (r *Runner) HandOver() {
 	})
 }
 
-// give has do hand the leadership over in a turn, when clients have settled, and waits until another member leads, an election
-// timeout at most, unless do does not begin that.
+// give calls do in a turn, when clients have settled. If do begins to hand the leadership over, give waits until another member
+// leads, an election timeout at most.
 func (r *Runner) give(do func()) {
 	if r.config.Role.Settle != nil {
 		resume := r.config.Role.Settle()
@@ -439,12 +442,12 @@ func (r *Runner) give(do func()) {
 		return
 	}
 	over := false // guarded by mu
-	defer time.AfterFunc(r.config.Election, func() {
+	defer r.config.Clock.AfterFunc(r.config.Election, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		over = true
 		r.moved.Broadcast()
-	}).Stop()
+	})()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.err == nil && !r.led && !over {
@@ -453,7 +456,7 @@ func (r *Runner) give(do func()) {
 }
 
 // giveLater is give for a turn, which goes on.
-func (r *Runner) giveLater(do func()) { r.carriers.Go(func() { r.give(do) }) }
+func (r *Runner) giveLater(do func()) { r.tasks.Go(func() { r.give(do) }) }
 
 // TakeOver asks the leader to hand over to this member.
 func (r *Runner) TakeOver() { r.ask(r.driver.TakeOver) }
@@ -462,7 +465,7 @@ func (r *Runner) TakeOver() { r.ask(r.driver.TakeOver) }
 func (r *Runner) Close() error {
 	r.stop()
 	<-r.ended
-	r.carriers.Wait()
+	r.tasks.Wait()
 	r.mu.Lock()
 	err := r.err
 	r.mu.Unlock()
@@ -478,7 +481,7 @@ func (r *Runner) Close() error {
 func (r *Runner) Retire() error {
 	r.stop()
 	<-r.ended
-	r.carriers.Wait()
+	r.tasks.Wait()
 	if err := r.Err(); err != ErrStopped {
 		return err
 	}

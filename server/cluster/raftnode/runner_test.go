@@ -12,6 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock"
 )
 
 // trio is three members that run, with links between them that can be cut.
@@ -72,7 +73,7 @@ func newTrioOf(t *testing.T, lazy bool, newest ...uint64) *trio {
 	for i, m := range g.members {
 		var err error
 		m.runner, err = Run(m.store.Member(), lazy, RunnerConfig{ID: uint64(i + 1), Founders: []uint64{1, 2, 3}, Election: 200 * time.Millisecond,
-			Proposals: proposals[i], Mesh: m, SendState: m.sendState, Now: Now, Logf: func(logs.Level, string, ...any) {},
+			Proposals: proposals[i], Mesh: m, SendState: m.sendState, Now: Now, Clock: clock.System{}, Logf: func(logs.Level, string, ...any) {},
 			NewestLevel: func(id uint64) uint64 { return newest[id-1] },
 			Role:        Role{Lead: func() { m.roles <- "lead" }, Follow: func() { m.roles <- "follow" }, Acknowledged: func() { m.acked.Add(1) }}})
 		if err != nil {
@@ -112,7 +113,7 @@ func (g *trio) leader() (m *running) {
 	return m
 }
 
-// A goroutine that has brought a message has the driver work on it, and send what it replies. Else two goroutines would be
+// A goroutine that has brought a message takes the turn of the driver which replies to it. Else two goroutines would be
 // woken for each message.
 func TestBringerOfAMessageWorksOnIt(t *testing.T) {
 	g := newTrio(t)
@@ -181,7 +182,7 @@ func TestCallersThatLookAreToldOfAcknowledgements(t *testing.T) {
 	}
 }
 
-// Who cannot have the driver work leaves a token, so that its own goroutine looks.
+// A goroutine that gets no turn leaves a token, so that the one of the driver looks.
 func TestATokenIsLeftIfTheDriverIsAtWork(t *testing.T) {
 	p := NewProposals()
 	token := func() bool {

@@ -16,7 +16,7 @@ import (
 
 // A member that lacks entries which the leader has cut off its log, or that is new, gets the
 // state of the group in place of them. Raft says so by a message without the state, MsgSnap,
-// which travels with the state: a [Courier] carries both, aside from other messages. At the
+// which travels with the state: a [SnapshotSender] sends both, aside from other messages. At the
 // other end the state is written aside as it comes, and [Driver.Install] hands both to the
 // driver there.
 
@@ -26,46 +26,46 @@ type States interface {
 	Export() (*raftpb.SnapshotMetadata, io.ReadCloser, error)
 	// Restore replaces memory, log, members and hard state by those that were received.
 	Restore(*member.Import, *raftpb.HardState) error
-	// Keep has the log keep what is behind an entry, 0 for nothing beyond what it keeps anyway.
+	// Keep keeps the log behind an entry, 0 for nothing beyond what is kept anyway.
 	Keep(index uint64)
 }
 
-// A Courier carries states of the group to other members.
-type Courier interface {
-	// Carry sends the state to the member that the message is for, and the message with it, or
-	// gives up. It does not wait for that. When it is over it closes the state, and has
-	// Driver.Carried called, in that order.
-	Carry(m *raftpb.Message, state io.ReadCloser)
+// A SnapshotSender sends states of the group to other members.
+type SnapshotSender interface {
+	// SendSnapshot sends the state to the member that the message is for, and the message with it, or
+	// gives up. It does not wait for that. When it is over it closes the state, and makes the
+	// call of Driver.SnapshotSent, in that order.
+	SendSnapshot(m *raftpb.Message, state io.ReadCloser)
 }
 
 const (
-	// maxCarried is how many members are sent the state at the same time. Others wait for
+	// maxTransfers is how many members are sent the state at the same time. Others wait for
 	// their turn.
-	maxCarried = 1
-	// graceOfCarried is for how many election timeouts the log is kept for a member that has
+	maxTransfers = 1
+	// transferGrace is for how many election timeouts the log is kept for a member that has
 	// got the state, until it has got what came meanwhile.
-	graceOfCarried = 20
+	transferGrace = 20
 )
 
 // ErrNotReceived stops a member whose raft takes a state that did not come.
 var ErrNotReceived = errors.New("cluster: raft takes a state that was not received")
 
-// carriage is a state on its way to a member.
-type carriage struct {
+// transfer is a state that is sent to a member.
+type transfer struct {
 	index uint64        // the member needs the log from there on
 	over  time.Duration // until when it is kept for it; 0 while the state is under way
 }
 
-// carry begins to send the state to a member.
-func (d *Driver) carry(m *raftpb.Message) {
+// sendSnapshot begins to send the state to a member.
+func (d *Driver) sendSnapshot(m *raftpb.Message) {
 	to := m.GetTo()
 	underWay := 0
-	for _, c := range d.carried {
+	for _, c := range d.transfers {
 		if c.over == 0 {
 			underWay++
 		}
 	}
-	if d.Courier == nil || underWay >= maxCarried {
+	if d.Sender == nil || underWay >= maxTransfers {
 		d.refused = append(d.refused, to)
 		return
 	}
@@ -83,41 +83,41 @@ func (d *Driver) carry(m *raftpb.Message) {
 		d.refused = append(d.refused, to)
 		return
 	}
-	d.carried[to] = &carriage{index: meta.GetIndex()}
+	d.transfers[to] = &transfer{index: meta.GetIndex()}
 	d.keep()
 	// Raft asked for a state that is as new as this one, or older.
 	m.Snapshot = &raftpb.Snapshot{Metadata: meta}
-	d.Courier.Carry(m, state)
+	d.Sender.SendSnapshot(m, state)
 }
 
-// Carried says that a state has come to a member, or why it has not. Raft tries again later.
-func (d *Driver) Carried(now time.Duration, to uint64, err error) {
+// SnapshotSent says that a state has come to a member, or why it has not. Raft tries again later.
+func (d *Driver) SnapshotSent(now time.Duration, to uint64, err error) {
 	d.now = now
-	c := d.carried[to]
+	c := d.transfers[to]
 	if c == nil || c.over != 0 {
 		return
 	}
 	if err != nil {
-		delete(d.carried, to)
+		delete(d.transfers, to)
 		d.node.ReportSnapshot(to, raft.SnapshotFailure)
 		return
 	}
-	c.over = now + graceOfCarried*d.timeout()
+	c.over = now + transferGrace*d.timeout()
 	d.node.ReportSnapshot(to, raft.SnapshotFinish)
 }
 
-// keep has the log keep what members need that get the state, or have got it a moment ago.
+// keep keeps the entries that members need which get the state, or have just got it.
 func (d *Driver) keep() {
 	if d.node.BasicStatus().RaftState != raft.StateLeader {
-		clear(d.carried)
+		clear(d.transfers)
 	}
 	lowest := uint64(0)
-	if len(d.carried) > 0 {
+	if len(d.transfers) > 0 {
 		progress := d.node.Status().Progress
-		for id, c := range d.carried {
+		for id, c := range d.transfers {
 			p, there := progress[id]
 			if !there || c.over != 0 && (d.now > c.over || p.State == tracker.StateReplicate) {
-				delete(d.carried, id)
+				delete(d.transfers, id)
 			} else if lowest == 0 || c.index < lowest {
 				lowest = c.index
 			}

@@ -66,32 +66,32 @@ func TestATransferThatIsCutShortIsMadeAgain(t *testing.T) {
 	w.isolate(lags, false)
 	w.until("it is under way", func() bool {
 		n := w.leader()
-		return n != nil && len(n.driver.carried) > 0
+		return n != nil && len(n.driver.transfers) > 0
 	})
 	w.isolate(lags, true)
-	w.until("it is cut short", func() bool { n := w.leader(); return n != nil && len(n.driver.carried) == 0 })
+	w.until("it is cut short", func() bool { n := w.leader(); return n != nil && len(n.driver.transfers) == 0 })
 	if w.effects["state taken in"] > 0 {
 		t.Fatal("it has arrived")
 	}
 	w.isolate(lags, false)
 	w.until("it has the state", func() bool { return w.effects["state taken in"] > 0 })
-	w.until("nothing is kept", func() bool { n := w.leader(); return n != nil && len(n.driver.carried) == 0 })
+	w.until("nothing is kept", func() bool { n := w.leader(); return n != nil && len(n.driver.transfers) == 0 })
 	w.settle()
 	w.judge()
 	w.close()
 }
 
 // A member without a way to carry states goes on, and the one that lags waits.
-func TestAGroupWithoutACourierGoesOn(t *testing.T) {
+func TestAGroupWithoutASenderOfStatesGoesOn(t *testing.T) {
 	w, lags := lagging(t, 34, persistence.SyncAlways)
 	for _, n := range w.nodes[1:] {
-		n.driver.Courier = nil
+		n.driver.Sender = nil
 	}
 	w.isolate(lags, false)
 	w.run(20 * timeout)
 	w.write(w.elected(), "a")
 	for _, n := range w.nodes[1:] {
-		n.driver.Courier = n
+		n.driver.Sender = n
 	}
 	w.settle()
 	w.judge()

@@ -26,10 +26,10 @@ type parcel struct {
 	in       *member.Import
 }
 
-// Carry implements Courier: pieces arrive one after the other, and the first that is lost ends it.
-func (n *node) Carry(m *raftpb.Message, state io.ReadCloser) {
+// SendSnapshot implements [SnapshotSender]: pieces arrive one after the other, and the first that is lost ends it.
+func (n *node) SendSnapshot(m *raftpb.Message, state io.ReadCloser) {
 	w := n.w
-	w.note("%d carries %d to %d", n.id, m.GetSnapshot().GetMetadata().GetIndex(), m.GetTo())
+	w.note("%d sends %d to %d", n.id, m.GetSnapshot().GetMetadata().GetIndex(), m.GetTo())
 	p := &parcel{from: n, message: m, state: state, lives: [2]int{n.life, -1}}
 	if m.GetTo() < uint64(len(w.nodes)) {
 		p.to = w.nodes[m.GetTo()]
@@ -96,7 +96,7 @@ func (p *parcel) arrive() {
 	p.end(nil)
 }
 
-// end tells the sender how it went.
+// end tells the sender the result.
 func (p *parcel) end(err error) {
 	w := p.from.w
 	if p.in != nil {
@@ -113,7 +113,7 @@ func (p *parcel) end(err error) {
 	}
 	w.after(w.delay(), func() {
 		p.from.when(p.lives[0], func() {
-			p.from.driver.Carried(p.from.clock(), p.message.GetTo(), err)
+			p.from.driver.SnapshotSent(p.from.clock(), p.message.GetTo(), err)
 			p.from.work()
 		})
 	})
@@ -141,8 +141,8 @@ func lagging(t testing.TB, seed uint64, policy persistence.SyncPolicy) (w *world
 	return w, lags
 }
 
-// deposedTail has a member take the state whose log, of when it led, is longer than what the others
-// have committed since. Nothing of that log may be left.
+// deposedTail sends the state to a former leader whose log is longer than what the others have committed since. Nothing of
+// that log may be left.
 func deposedTail(t testing.TB, seed uint64) *world {
 	t.Helper()
 	w := newWorldWith(t, seed, persistence.SyncAlways, rules{}, members, true)

@@ -6,8 +6,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// TakeOver asks the leader to hand over to this member. Raft has the message sent to it, and
-// does nothing if there is none.
+// TakeOver asks the leader to hand over to this member. Without a leader it does nothing.
 func (d *Driver) TakeOver() {
 	if !d.leads() && d.lost == 0 {
 		d.node.TransferLeader(d.ID)

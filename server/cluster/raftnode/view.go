@@ -19,12 +19,12 @@ type View struct {
 	Received int64
 }
 
-// MemberView is what the leader knows of a member. Others know who it is only.
+// MemberView is what the leader knows of a member. Others know only which ones there are.
 type MemberView struct {
 	ID      uint64
 	Address string // where clients connect to it, "" if that is not known
 	Votes   bool   // it is no learner
-	Ready   bool   // it is a learner that has what there was when it joined, as far as this member knows
+	Ready   bool   // this member knows that it is a learner that has what there was when it joined
 	Leaves  bool   // it votes until the change that is under way is done
 	Sent    int64  // bytes that were sent of a state that is on its way to it, 0 for none
 	Match   uint64 // last entry that it has

@@ -151,7 +151,7 @@ func (w *world) run(d time.Duration) {
 	w.now = until
 }
 
-// step has the next event happen.
+// step runs the next event.
 func (w *world) step() {
 	e := heap.Pop(&w.queue).(event)
 	w.now = e.at
@@ -179,7 +179,7 @@ func (w *world) describe() (s string) {
 			n.store.Member().Applied(), n.store.Member().Log().State(), n.driver.node.BasicStatus(), n.replica.Members().Conf)
 		if n.up && n.driver.Leading() != 0 {
 			first, _ := n.store.Member().Log().Bounds()
-			s += fmt.Sprintf("  its log begins with %d; %v; carried %v, refused %v\n", first, n.driver.node.Status().Progress, n.driver.carried, n.driver.refused)
+			s += fmt.Sprintf("  its log begins with %d; %v; transfers %v, refused %v\n", first, n.driver.node.Status().Progress, n.driver.transfers, n.driver.refused)
 		}
 	}
 	return s

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -37,7 +38,7 @@ type Network interface {
 	SetPeers(addresses map[uint64]string)
 }
 
-// Steward is what a leader does about the claim of its group.
+// Steward is what a leader does about the assignment of its group.
 type Steward interface {
 	// First is called each time that the own group was looked at.
 	First()
@@ -57,12 +58,11 @@ type Options struct {
 	Silence  time.Duration
 	// Names returns what this server announces; nil for nothing.
 	Names func() Names
-	// Now is a monotonic clock, and Wall the time in ms of Unix time.
-	Now  func() time.Duration
-	Wall func() uint64
-	Done context.Context // ends with the server
-	Go   func(f func())  // runs a function in a goroutine that whoever closes the server waits for
-	Logf logs.Func
+	Now   func() time.Duration // a monotonic clock
+	Clock clock.Clock          // the time of day, and of pauses
+	Done  context.Context      // ends with the server
+	Go    func(f func())       // runs a function in a goroutine that whoever closes the server waits for
+	Logf  logs.Func
 	// Due reports whether something may be logged that was logged before.
 	Due func(what string) bool
 	// Strange reports whether an error says that a server is of another cluster, or of a version that this one does not understand.
@@ -89,9 +89,9 @@ type Cluster struct {
 	heard   map[string]time.Duration // when a group was, by Now; guarded by mu
 	met     map[string]bool          // contacts that have replied; guarded by mu
 	contest string                   // what was logged of slots that others claim; guarded by mu
-	lay     map[string]uint64        // the groups that lie buried, as was logged; guarded by mu
+	removed map[string]uint64        // removed groups, as was logged; guarded by mu
 	parts   map[string]bool          // of a cluster snapshot that other groups are restored from; guarded by mu
-	outdone bool                     // a letter of this period tells more of the own group than its leader knows; guarded by mu
+	outdone bool                     // gossip of this period tells more of the own group than its leader knows; guarded by mu
 }
 
 // New returns the cluster as the directory of a server knows it. It exchanges nothing before Run.
@@ -107,7 +107,7 @@ func New(o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Division returns how the slots are divided, as far as this server knows.
+// Division returns how the slots are divided, by what this server knows.
 func (c *Cluster) Division() *Division { return c.division.Load() }
 
 // Name returns the name of the own group.
@@ -166,12 +166,12 @@ func (c *Cluster) reckonLocked() {
 		t[name] = c.own
 	}
 	of, come, taken := t.divide()
-	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Arriving: come[name].Union(nil), Lie: t.lying()}
+	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Importing: come[name].Union(nil), RemovedAt: t.removed()}
 	d.Whole = d.Slots.Len() == slots.Count
 	roster := map[uint64]string{}
 	for _, other := range slices.Sorted(maps.Keys(c.table)) {
 		g := OtherGroup{Group: c.table[other], Slots: of[other].Union(come[other]), Up: c.upLocked(other)}
-		if len(g.Members) == 0 || d.Lies(other) {
+		if len(g.Members) == 0 || d.Removed(other) {
 			continue
 		}
 		d.Others = append(d.Others, g)
@@ -186,15 +186,15 @@ func (c *Cluster) reckonLocked() {
 	c.division.Store(d)
 	c.opts.Network.SetPeers(roster)
 	c.reportLocked(d)
-	c.reportBurialsLocked(d.Lie)
+	c.reportRemovedLocked(d.RemovedAt)
 }
 
 // reportLocked logs that slots which this group claims are another one's.
 func (c *Cluster) reportLocked(d *Division) {
-	if c.own == nil || d.Lies(c.name) {
+	if c.own == nil || d.Removed(c.name) {
 		return
 	}
-	lost := c.own.Claim.Slots.Without(d.Slots)
+	lost := c.own.Assignment.Slots.Without(d.Slots)
 	text := ""
 	for _, g := range d.Others {
 		if theirs := lost.Both(g.Slots); theirs.Len() > 0 {

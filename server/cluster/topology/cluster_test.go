@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock/clocktest"
 	"github.com/vigildb/vigil/structures/slots"
 	"github.com/vigildb/vigil/structures/slots/slotstest"
 )
@@ -37,9 +37,10 @@ func (network) SetPeers(map[uint64]string)                                    {}
 
 // bareCluster is what a server of the group a knows of others: nothing.
 func bareCluster() *Cluster {
-	began := time.Now().Add(-time.Hour)
+	clock := clocktest.New()
+	began := clock.Now().Add(-time.Hour)
 	return &Cluster{opts: Options{Self: &Identity{Name: "a"}, Own: &bareOwn{}, Network: network{}, Silence: time.Minute,
-		Now: func() time.Duration { return time.Since(began) }, Wall: func() uint64 { return 1 << 40 }, Logf: func(logs.Level, string, ...any) {}, Due: func(string) bool { return true }},
+		Now: func() time.Duration { return clock.Since(began) }, Clock: clock, Logf: func(logs.Level, string, ...any) {}, Due: func(string) bool { return true }},
 		name: "a", table: Table{}, heard: map[string]time.Duration{}, met: map[string]bool{}, changed: make(chan struct{}, 1)}
 }
 
@@ -48,58 +49,61 @@ func TestGroupIsHeardThroughMembersWithALeader(t *testing.T) {
 	for leader, want := range map[uint64]bool{0: false, 3: true} {
 		from := bareCluster()
 		from.own = &Group{Name: "a", Leader: leader}
-		letter := from.Letter()
-		d := Decoder{Rest: letter}
+		gossip := from.Gossip()
+		d := Decoder{Rest: gossip}
 		if name, hears := d.Text(MaxGroupName), d.Number() == 1; name != "a" || hears != want {
-			t.Errorf("led by %d: a letter of %q, which hears a leader: %v", leader, name, hears)
+			t.Errorf("led by %d: gossip of %q, which hears a leader: %v", leader, name, hears)
 		}
 		if own, err := decodeTable(d.Rest); err != nil || own["a"] == nil || own["a"].Leader != leader {
 			t.Errorf("led by %d: the table is %v, %v", leader, own, err)
 		}
 	}
 	to := bareCluster()
-	for _, letter := range [][]byte{append([]byte("\x01b\x00"), Table{}.Encode()...), append([]byte("\x01a\x01"), Table{}.Encode()...)} {
-		if err := to.Take(letter); err != nil || len(to.heard) > 0 {
-			t.Errorf("%q: %v, heard are %v", letter, err, to.heard)
+	for _, gossip := range [][]byte{append([]byte("\x01b\x00"), Table{}.Encode()...), append([]byte("\x01a\x01"), Table{}.Encode()...)} {
+		if err := to.Take(gossip); err != nil || len(to.heard) > 0 {
+			t.Errorf("%q: %v, heard are %v", gossip, err, to.heard)
 		}
 	}
 }
 
-// News are told at once, and those that come soon after are told together: none of them waits longer than tellPause.
+// News are told at once, and those that come soon after are told together: none of them waits longer than broadcastPause.
 func TestNewsAreToldTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := bareCluster()
-		ctx, end := context.WithCancel(t.Context())
-		o.opts.Done = ctx
-		tick, start := make(chan time.Time), time.Now()
-		var rested <-chan time.Time
-		want := func(everybody, more bool, after time.Duration) {
-			t.Helper()
-			if e, m := o.await(tick, &rested); e != everybody || m != more || time.Since(start) != after {
-				t.Errorf("got %v, %v after %v, want %v, %v after %v", e, m, time.Since(start), everybody, more, after)
-			}
+	o := bareCluster()
+	clock := o.opts.Clock.(*clocktest.Clock)
+	ctx, end := context.WithCancel(t.Context())
+	o.opts.Done = ctx
+	passed := make(chan struct{})
+	close(passed)
+	var tick, rested <-chan struct{}
+	want := func(everybody, more bool) {
+		t.Helper()
+		if e, m := o.await(&tick, &rested); e != everybody || m != more {
+			t.Errorf("got %v, %v at %v, want %v, %v", e, m, clock.Now(), everybody, more)
 		}
-		o.Tell()
-		want(true, true, 0)
-		time.AfterFunc(5*time.Millisecond, o.Tell)
-		time.AfterFunc(6*time.Millisecond, o.Tell)
-		time.AfterFunc(7*time.Millisecond, func() { tick <- time.Now() })
-		want(false, true, 7*time.Millisecond)
-		want(true, true, tellPause)
-		time.AfterFunc(time.Minute, o.Tell)
-		want(true, true, time.Minute+tellPause)
-		end()
-		want(false, false, time.Minute+tellPause)
-	})
+	}
+	o.Broadcast()
+	want(true, true)
+	o.Broadcast()
+	o.Broadcast()
+	clock.Advance(broadcastPause - 1)
+	tick = passed
+	want(false, true)
+	clock.Advance(1)
+	want(true, true)
+	clock.Advance(broadcastPause)
+	o.Broadcast()
+	want(true, true)
+	end()
+	want(false, false)
 }
 
-// What is no letter is refused, and changes nothing.
+// What is no gossip is refused, and changes nothing.
 func TestLettersThatAreNoneAreRefused(t *testing.T) {
 	o := bareCluster()
 	bad := append([]byte("\x01b\x01"), claims(t, map[string]string{"": "0-5 9", "other": ""}).Encode()...)
-	for _, letter := range [][]byte{nil, []byte("x"), []byte("\x01b"), []byte("\x01b\x01"), []byte("\x01b\x01\x07"), bad[:len(bad)-1], append(bad, 0)} {
-		if err := o.Take(letter); err == nil || len(o.table)+len(o.heard) > 0 {
-			t.Errorf("%q is taken: %v, %v", letter, o.table, o.heard)
+	for _, gossip := range [][]byte{nil, []byte("x"), []byte("\x01b"), []byte("\x01b\x01"), []byte("\x01b\x01\x07"), bad[:len(bad)-1], append(bad, 0)} {
+		if err := o.Take(gossip); err == nil || len(o.table)+len(o.heard) > 0 {
+			t.Errorf("%q is taken: %v, %v", gossip, o.table, o.heard)
 		}
 	}
 }
@@ -125,60 +129,60 @@ func TestGivenSlotsAreKnownUntilTheOtherGroupIsHeardToHaveThem(t *testing.T) {
 	of := slots.All()
 	m := Move{Attempt: 7, Group: "b", Slots: of}
 	o := bareCluster()
-	o.own = &Group{Name: "a", Index: 5, Claim: Claim{Slots: new(slots.Set), Since: 1, Given: []Move{m}}}
-	o.table["b"] = &Group{Name: "b", Index: 3, Members: []GroupMember{{ID: 1, Address: "127.0.0.1:7002"}}, Claim: Claim{Slots: new(slots.Set), Since: 2}}
+	o.own = &Group{Name: "a", Index: 5, Assignment: Assignment{Slots: new(slots.Set), Since: 1, Given: []Move{m}}}
+	o.table["b"] = &Group{Name: "b", Index: 3, Members: []GroupMember{{ID: 1, Address: "127.0.0.1:7002"}}, Assignment: Assignment{Slots: new(slots.Set), Since: 2}}
 	if o.HeardOf(m) {
 		t.Error("the other group was not heard to have the slots")
 	}
 	later := *o.table["b"]
-	later.Index, later.Claim.Slots = 4, of
+	later.Index, later.Assignment.Slots = 4, of
 	o.table["b"] = &later
 	if !o.HeardOf(m) {
 		t.Error("the other group has the slots")
 	}
-	if o.own.Claim.Given == nil {
+	if o.own.Assignment.Given == nil {
 		t.Error("the question has changed what the own group says")
 	}
 }
 
-// What speaks against a burial is said.
+// What speaks against a tombstone is said.
 func TestGroupsThatCannotBeBuried(t *testing.T) {
 	for what, x := range map[string]struct {
-		change func(o *Cluster, m *Claim)
+		change func(o *Cluster, m *Assignment)
 		want   error
 		text   string
 	}{
-		"one that is silent":            {func(*Cluster, *Claim) {}, nil, ""},
-		"one that was heard lately":     {func(o *Cluster, _ *Claim) { o.heard["b"] += time.Second }, nil, "only one that has been silent for 2m0s"},
-		"one that was not heard since":  {func(o *Cluster, _ *Claim) { delete(o.heard, "b"); o.began = o.opts.Now() }, nil, "only one that has been silent"},
-		"one that was never heard":      {func(o *Cluster, _ *Claim) { delete(o.heard, "b") }, nil, ""},
-		"the own one":                   {func(o *Cluster, _ *Claim) { o.name = "b" }, errBuryOwn, ""},
-		"one that is not known":         {func(o *Cluster, _ *Claim) { delete(o.table, "b") }, ErrLies, ""},
-		"one that lies":                 {func(o *Cluster, _ *Claim) { buries(o.table, "c", "b", 5) }, ErrLies, ""},
-		"another one, by one that lies": {func(o *Cluster, _ *Claim) { buries(o.table, "c", "a", 5) }, ErrSelfLies, ""},
-		"one more than are noted":       {func(_ *Cluster, m *Claim) { m.Buried = someBurials(maxBuried) }, errBuryMany, ""},
-		"one again": {func(_ *Cluster, m *Claim) {
-			m.Buried = WithBurial(someBurials(maxBuried-1), Burial{Group: "b", At: 3})
+		"one that is silent":            {func(*Cluster, *Assignment) {}, nil, ""},
+		"one that was heard lately":     {func(o *Cluster, _ *Assignment) { o.heard["b"] += time.Second }, nil, "only one that has been silent for 2m0s"},
+		"one that was not heard since":  {func(o *Cluster, _ *Assignment) { delete(o.heard, "b"); o.began = o.opts.Now() }, nil, "only one that has been silent"},
+		"one that was never heard":      {func(o *Cluster, _ *Assignment) { delete(o.heard, "b") }, nil, ""},
+		"the own one":                   {func(o *Cluster, _ *Assignment) { o.name = "b" }, errBuryOwn, ""},
+		"one that is not known":         {func(o *Cluster, _ *Assignment) { delete(o.table, "b") }, ErrRemoved, ""},
+		"a removed one":                 {func(o *Cluster, _ *Assignment) { buries(o.table, "c", "b", 5) }, ErrRemoved, ""},
+		"another one, by a removed one": {func(o *Cluster, _ *Assignment) { buries(o.table, "c", "a", 5) }, ErrSelfRemoved, ""},
+		"one more than are noted":       {func(_ *Cluster, m *Assignment) { m.Tombstones = someTombstones(maxTombstones) }, errBuryMany, ""},
+		"one again": {func(_ *Cluster, m *Assignment) {
+			m.Tombstones = WithTombstone(someTombstones(maxTombstones-1), Tombstone{Group: "b", At: 3})
 		}, nil, ""},
-		"one that has risen in the future": {func(o *Cluster, _ *Claim) { o.table["b"].Claim.Risen = 1 << 60 }, nil, ""},
+		"one that was revived in the future": {func(o *Cluster, _ *Assignment) { o.table["b"].Assignment.Revived = 1 << 60 }, nil, ""},
 	} {
-		o, m := bareCluster(), new(Claim)
+		o, m := bareCluster(), new(Assignment)
 		o.table = claims(t, map[string]string{"b": "0-9", "c": "10"})
 		o.heard["b"], o.began = o.opts.Now()-2*time.Minute, o.opts.Now()-2*time.Minute
 		x.change(o, m)
-		o.division.Store(&Division{Lie: o.table.lying()})
-		b, err := o.MayBury(m.Buried, "b")
+		o.division.Store(&Division{RemovedAt: o.table.removed()})
+		b, err := o.MayBury(m.Tombstones, "b")
 		switch {
 		case x.text != "" && (err == nil || !strings.Contains(err.Error(), x.text)), x.text == "" && !errors.Is(err, x.want):
 			t.Errorf("%s: %v, want %v %s", what, err, x.want, x.text)
-		case err == nil && (b.Group != "b" || b.At <= o.table["b"].Claim.Risen || b.At == 0):
+		case err == nil && (b.Group != "b" || b.At <= o.table["b"].Assignment.Revived || b.At == 0):
 			t.Errorf("%s: %+v", what, b)
 		}
 	}
 }
 
-// A group that lies buried is not spoken to, and makes room for others.
-func TestBuriedGroupsAreNotSpokenTo(t *testing.T) {
+// A removed group is not spoken to, and makes room for others.
+func TestRemovedGroupsAreNotSpokenTo(t *testing.T) {
 	o := bareCluster()
 	o.opts.Contacts = []string{"h:1", "h:9"}
 	o.table = claims(t, map[string]string{"b": "0-9", "c": "10"})
@@ -196,7 +200,7 @@ func TestBuriedGroupsAreNotSpokenTo(t *testing.T) {
 		}
 	}
 	if !o.table.hasRoom() || o.table["b"] != nil {
-		t.Error("the group that lies buried takes the place of others")
+		t.Error("the removed group takes the place of others")
 	}
 	if o.table["new"] = (&Group{Name: "new", Members: []GroupMember{{ID: 1}}}); o.table.hasRoom() {
 		t.Errorf("%d groups leave room", len(o.table))
@@ -237,7 +241,7 @@ func TestRestoredGroupIsStrangeToOthers(t *testing.T) {
 	if !c.parts["b"] || len(c.parts) != 1 {
 		t.Errorf("known are the parts %v", c.parts)
 	}
-	c.opts.Own = &bareOwn{&Group{Name: "a", Claim: Claim{Slots: slotstest.Set(t, "7"), Since: 1}}}
+	c.opts.Own = &bareOwn{&Group{Name: "a", Assignment: Assignment{Slots: slotstest.Set(t, "7"), Since: 1}}}
 	if err := c.related(t.Context(), "127.0.0.1:7002"); err != nil {
 		t.Errorf("a group that has its slots asks others what they are restored from: %v", err)
 	}

@@ -29,22 +29,22 @@ func (c *Cluster) Without(name string) Table {
 // dissolvedLocked is what is told of a group that nobody is a member of any more: news behind all that
 // was told before.
 func (c *Cluster) dissolvedLocked() *Group {
-	g := &Group{Name: c.name, Claim: Claim{Slots: new(slots.Set)}}
+	g := &Group{Name: c.name, Assignment: Assignment{Slots: new(slots.Set)}}
 	g.Index = c.opts.Own.Last()
 	if c.own != nil {
-		g.Index, g.Term, g.Claim.Since = max(g.Index, c.own.Index), c.own.Term, c.own.Claim.Since
-		g.Claim.Buried, g.Claim.Risen = c.own.Claim.Buried, c.own.Claim.Risen
+		g.Index, g.Term, g.Assignment.Since = max(g.Index, c.own.Index), c.own.Term, c.own.Assignment.Since
+		g.Assignment.Tombstones, g.Assignment.Revived = c.own.Assignment.Tombstones, c.own.Assignment.Revived
 	}
 	g.Index++
 	return g
 }
 
-// Farewell is a letter that tells that nobody is a member of the own group any more, nil if it lives on.
+// Farewell is gossip that tells that nobody is a member of the own group any more, nil if it lives on.
 func (c *Cluster) Farewell() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.opts.Own.Gone() {
 		return nil
 	}
-	return AppendLetter(nil, "", false, Table{c.name: c.dissolvedLocked()})
+	return AppendGossip(nil, "", false, Table{c.name: c.dissolvedLocked()})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock"
 )
 
 // The exchange of tables with servers of other groups: when, with whom, and what is sent.
@@ -18,19 +19,18 @@ const (
 	lookPeriod = 100 * time.Millisecond
 	// ExchangeTimeout is how long an exchange may take.
 	ExchangeTimeout = 2 * time.Second
-	// tellPause is how long it waits after it has told everybody of a change, before it tells the next ones together: while
-	// slots move, each group has news many times a second, of which every server tells every other one.
-	tellPause = 20 * time.Millisecond
+	// broadcastPause is how long it waits after it has told everybody of a change, before it tells the next ones together: while
+	// slots move, each group has news many times a second, which every server passes on to every other one.
+	broadcastPause = 20 * time.Millisecond
 )
 
 // Run exchanges tables, and tells a steward of it, until the node ends.
 func (c *Cluster) Run(s Steward) {
-	tick := time.NewTicker(lookPeriod)
-	defer tick.Stop()
-	var rested <-chan time.Time
+	var rested <-chan struct{}
+	tick := clock.After(c.opts.Clock, lookPeriod)
 	period := min(exchangePeriod, c.opts.Silence/4)
 	for last := -period; ; {
-		everybody, more := c.await(tick.C, &rested)
+		everybody, more := c.await(&tick, &rested)
 		if !more {
 			return
 		}
@@ -55,9 +55,9 @@ func (c *Cluster) takeOutdone() (outdone bool) {
 	return outdone
 }
 
-// await waits until run has something to do: a tick, or news for everybody, but not within tellPause of the last ones. rested
+// await waits until run has something to do: a tick, or news for everybody, but not within broadcastPause of the last ones. rested
 // is the end of that, nil if it is over. At the end of the node there is nothing more.
-func (c *Cluster) await(tick <-chan time.Time, rested *<-chan time.Time) (everybody, more bool) {
+func (c *Cluster) await(tick, rested *<-chan struct{}) (everybody, more bool) {
 	for {
 		changed := c.changed
 		if *rested != nil {
@@ -66,12 +66,13 @@ func (c *Cluster) await(tick <-chan time.Time, rested *<-chan time.Time) (everyb
 		select {
 		case <-c.opts.Done.Done():
 			return false, false
-		case <-tick:
+		case <-*tick:
+			*tick = clock.After(c.opts.Clock, lookPeriod)
 			return false, true
 		case <-*rested:
 			*rested = nil
 		case <-changed:
-			*rested = time.After(tellPause)
+			*rested = clock.After(c.opts.Clock, broadcastPause)
 			return true, true
 		}
 	}
@@ -79,14 +80,14 @@ func (c *Cluster) await(tick <-chan time.Time, rested *<-chan time.Time) (everyb
 
 // Targets are the addresses of clients of servers to exchange tables with: one member of each other group,
 // or all of them, and the contacts of the configuration that no group names as a member, until they reply: one that has replied, and
-// is no member any more, has left. Groups that lie buried are not
+// is no member any more, has left. Removed groups are not
 // among them: their servers ask by themselves when they come back.
 func (c *Cluster) Targets(everybody bool) (addresses []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lie := c.lyingLocked()
+	removed := c.removedLocked()
 	for _, g := range c.table {
-		if lie[g.Name] > 0 {
+		if removed[g.Name] > 0 {
 			continue
 		}
 		of := g.Members
@@ -133,7 +134,7 @@ func (c *Cluster) visitMembers(everybody bool) {
 	}
 }
 
-// contact has a server visited, within exchangeTimeout, and logs what keeps that from being done.
+// contact calls visit in a goroutine, within ExchangeTimeout, and logs its error.
 func (c *Cluster) contact(address string, visit func(ctx context.Context) error) {
 	c.opts.Go(func() {
 		ctx, cancel := context.WithTimeout(c.opts.Done, ExchangeTimeout)
@@ -149,7 +150,7 @@ func (c *Cluster) contact(address string, visit func(ctx context.Context) error)
 	})
 }
 
-// expected is the ID that the mesh of a server at an address has, as far as that is known; 0 for whoever is there. A server that
+// expected is the ID that the mesh of a server at an address is known to have; 0 for whoever is there. A server that
 // has forgotten the cluster, by CLUSTER RESET, is another one: servers that have not heard of that would draw it back in.
 func (c *Cluster) expected(address string) (id uint64) {
 	c.mu.Lock()
@@ -189,7 +190,7 @@ func (c *Cluster) swap(ctx context.Context, address string, id uint64) error {
 	if err != nil {
 		return err
 	}
-	reply, err := c.opts.Network.Ask(ctx, bus, id, c.Letter())
+	reply, err := c.opts.Network.Ask(ctx, bus, id, c.Gossip())
 	if err == nil {
 		err = c.Take(reply)
 	}
@@ -201,8 +202,8 @@ func (c *Cluster) swap(ctx context.Context, address string, id uint64) error {
 	return err
 }
 
-// Letter is what this server tells others: its table, and whether it hears the leader of its group.
-func (c *Cluster) Letter() []byte {
+// Gossip is what this server tells others: its table, and whether it hears the leader of its group.
+func (c *Cluster) Gossip() []byte {
 	c.Look() // a server that has just begun is asked before it has looked by itself
 	c.mu.Lock()
 	if c.own == nil { // it has begun a moment ago
@@ -216,12 +217,12 @@ func (c *Cluster) Letter() []byte {
 		t[c.name] = c.own
 		hears = c.own.Leader != 0
 	}
-	return AppendLetter(nil, c.name, hears, t)
+	return AppendGossip(nil, c.name, hears, t)
 }
 
-// AppendLetter appends what servers send each other: the name of the group of the sender (a text), 1 if it
+// AppendGossip appends what servers send each other: the name of the group of the sender (a text), 1 if it
 // hears a leader (1), and its table.
-func AppendLetter(b []byte, name string, hears bool, t Table) []byte {
+func AppendGossip(b []byte, name string, hears bool, t Table) []byte {
 	b = append(AppendText(b, name), 0)
 	if hears {
 		b[len(b)-1] = 1
@@ -230,20 +231,20 @@ func AppendLetter(b []byte, name string, hears bool, t Table) []byte {
 }
 
 // Respond implements mesh.Config.Respond. To what it does not understand it replies nothing.
-func (c *Cluster) Respond(ctx context.Context, letter []byte) []byte {
-	if reply := c.respondToServer(ctx, letter); reply != nil {
+func (c *Cluster) Respond(ctx context.Context, request []byte) []byte {
+	if reply := c.respondToServer(ctx, request); reply != nil {
 		return reply
 	}
-	if err := c.Take(letter); err != nil {
-		c.opts.Logf(logs.Info, "a letter about other groups: %v", err)
+	if err := c.Take(request); err != nil {
+		c.opts.Logf(logs.Info, "gossip about other groups: %v", err)
 		return nil
 	}
-	return c.Letter()
+	return c.Gossip()
 }
 
-// Take takes a letter.
-func (c *Cluster) Take(letter []byte) error {
-	d := Decoder{Rest: letter}
+// Take takes the gossip of another server.
+func (c *Cluster) Take(gossip []byte) error {
+	d := Decoder{Rest: gossip}
 	sender, hears := d.Text(MaxGroupName), d.Number() == 1
 	if d.Err != nil || len(d.Rest) == 0 {
 		return errTable
@@ -269,7 +270,7 @@ func (c *Cluster) Take(letter []byte) error {
 			if before == nil {
 				c.metLocked(name)
 			}
-			kept = kept || before == nil || now.Index != before.Index || now.Claim.Since != before.Claim.Since
+			kept = kept || before == nil || now.Index != before.Index || now.Assignment.Since != before.Assignment.Since
 		}
 	}
 	back := hears && sender != c.name && !c.upLocked(sender) // the group was not heard lately
@@ -286,7 +287,7 @@ func (c *Cluster) Take(letter []byte) error {
 	}
 	if kept {
 		c.opts.Own.Keep(text)
-		c.Tell()
+		c.Broadcast()
 	}
 	if news || back {
 		c.reckon()
@@ -294,8 +295,8 @@ func (c *Cluster) Take(letter []byte) error {
 	return nil
 }
 
-// Tell has the table sent to everybody.
-func (c *Cluster) Tell() {
+// Broadcast sends the table to everybody, soon.
+func (c *Cluster) Broadcast() {
 	select {
 	case c.changed <- struct{}{}:
 	default:

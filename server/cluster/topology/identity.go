@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence/snapshot"
 )
 
-// Identity is which member of which group a directory belongs to. It is written before the
+// Identity is what a directory says of its member and group. It is written before the
 // member does anything under it, so two directories that were swapped, and one of another
 // group, are noticed at the start.
 type Identity struct {

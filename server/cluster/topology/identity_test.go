@@ -54,7 +54,7 @@ func TestIdentityBelongsToOneMemberOfOneGroup(t *testing.T) {
 	}
 }
 
-// A directory knows of which part its group was made, and one of no part is as before.
+// A directory knows the part that its group was made of, and one without a part is as before.
 func TestIdentityKnowsItsPart(t *testing.T) {
 	restored := &snapshot.Origin{Group: "b", Whole: &snapshot.Whole{Name: "monday", ID: "x", Parts: []snapshot.Part{{Group: "b", Slots: "6-16383"}}}}
 	for _, origin := range []*snapshot.Origin{nil, restored} {

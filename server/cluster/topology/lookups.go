@@ -63,7 +63,7 @@ func (c *Cluster) NobodyIn(group string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := c.table[group]
-	return g == nil || len(g.Members) == 0 || c.Lies(group)
+	return g == nil || len(g.Members) == 0 || c.Removed(group)
 }
 
 // Label names another group. The caller does not hold c.mu.
@@ -77,7 +77,7 @@ func (c *Cluster) labelLocked(name string) string {
 	return GroupLabel(c.opts.Secret, name, c.table[name])
 }
 
-// listenLocked tells the server of which slots its clients may hear the shard channels. Those that were given away are
+// listenLocked tells the server the slots whose shard channels its clients may hear. Those that were given away are
 // among them until another group has them: before that nobody takes a subscription, nor a message. What is
 // new is told before it is stored, so that a subscription to a slot that has just come is not taken for one of before.
 func (c *Cluster) listenLocked(own *slots.Set, come map[string]*slots.Set) {
@@ -89,7 +89,7 @@ func (c *Cluster) listenLocked(own *slots.Set, come map[string]*slots.Set) {
 			own = own.Union(of)
 		}
 	}
-	own = own.Union(come[c.name].Both(SlotsOf(c.own.Claim.Given))) // which come back
+	own = own.Union(come[c.name].Both(SlotsOf(c.own.Assignment.Given))) // which come back
 	if c.listens == nil || !c.listens.Equal(own) {
 		c.listens = own
 		c.opts.ShardChannels(own)
@@ -112,7 +112,7 @@ func (c *Cluster) HeardOf(m Move) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := *c.own
-	own.Claim.Given = WithoutMove(own.Claim.Given, m.Attempt)
+	own.Assignment.Given = WithoutMove(own.Assignment.Given, m.Attempt)
 	t := maps.Clone(c.table)
 	t[c.name] = &own
 	_, _, taken := t.divide()

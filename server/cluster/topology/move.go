@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// Move is slots on their way between two groups, as the log of one of the two has it.
+// Move is slots that are being moved between two groups, as the log of one of the two has it.
 type Move struct {
 	Attempt uint64 // drawn by lot; another attempt to move the same slots has another number
 	Group   string // the other group
@@ -85,18 +85,18 @@ func (d *Decoder) Moves() (all []Move) {
 	return all
 }
 
-// Moving reports whether slots are on their way, from the group or to it.
-func (c Claim) Moving() bool { return len(c.Given)+len(c.Taking) > 0 }
+// Moving reports whether slots are being moved, from the group or to it.
+func (c Assignment) Moving() bool { return len(c.Given)+len(c.Taking) > 0 }
 
-// Gives returns the claim without slots that go to another group.
-func (c Claim) Gives(m Move) Claim {
+// Gives returns the assignment without slots that go to another group.
+func (c Assignment) Gives(m Move) Assignment {
 	m.State = MoveOpen
 	c.Slots, c.Given = c.Slots.Without(m.Slots), WithMove(c.Given, m)
 	return c
 }
 
-// Takes returns the claim with slots that have come.
-func (c Claim) Takes(m *Move, now uint64) Claim {
+// Takes returns the assignment with slots that have come.
+func (c Assignment) Takes(m *Move, now uint64) Assignment {
 	c.Slots, c.Taking = c.Slots.Union(m.Slots), WithoutMove(c.Taking, m.Attempt)
 	if c.Since == 0 {
 		c.Since = now

@@ -22,7 +22,7 @@ type Names struct {
 	Zone     string // where it is, for clients that prefer a near one
 }
 
-// Announced are the names of the servers of a cluster, as far as they are known. They are not changed any more.
+// Announced are the known names of the servers of a cluster. They are never changed.
 type Announced struct{ of map[server]Names }
 
 // Of returns the names of a member of a group.

@@ -95,7 +95,7 @@ func TestServersAgreeOnTheNamesOfAll(t *testing.T) {
 	}
 }
 
-// A server whose directory was started more often in a former life still has its present names told.
+// The present names of a server count although its directory was started more often in a former life.
 func TestNamesOfAFormerLifeGiveWay(t *testing.T) {
 	self, there := server{"a", 1}, map[server]string{{"a", 1}: "h:1", {"b", 1}: "h:2"}
 	former, set := bookOf(self, 9)

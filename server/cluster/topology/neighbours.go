@@ -10,7 +10,7 @@ import (
 )
 
 // Servers of a cluster ask each other, of whatever groups they are, for what is no matter of groups: snapshots
-// (server/backup). A request begins with a byte that no letter (appendLetter) begins with:
+// (server/backup). A request begins with a byte that no gossip (AppendGossip) begins with:
 //
 //	'A' | what the server that asks wants, which the server that is asked understands
 //	'O' | nothing: of which snapshot is the group made? The reply is a snapshot.Origin in JSON, {} for none
@@ -24,7 +24,7 @@ const (
 // ErrSilent is returned for a server that does not understand what it is asked.
 var ErrSilent = errors.New("cluster: the server does not reply to that: it is starting, or of an earlier version")
 
-// AskServer has the server at an address of clients, which is not this one, respond to a request.
+// AskServer sends a request to another server, at its address of clients, and returns the reply.
 func (c *Cluster) AskServer(ctx context.Context, address string, request []byte) ([]byte, error) {
 	return c.askServer(ctx, address, 0, append([]byte{serverRequest}, request...))
 }

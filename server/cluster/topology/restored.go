@@ -14,7 +14,7 @@ import (
 // claimed reports whether the own group has ever claimed slots.
 func (c *Cluster) claimed() bool {
 	g := c.opts.Own.Group()
-	return g != nil && g.Claim.Claimed()
+	return g != nil && g.Assignment.Assigned()
 }
 
 // Part returns which part of a cluster snapshot the group is restored from, as long as it has not claimed the slots of that:
@@ -82,6 +82,6 @@ func (c *Cluster) Missing(own *snapshot.Origin) {
 	}
 	c.mu.Unlock()
 	if of.Len() > 0 {
-		c.opts.Logf(logs.Warn, "no server of cluster-peers is restored from the parts of the cluster snapshot %s with the slots %s: these are of no group until CLUSTER MEET leads to one", own.Whole.Name, of)
+		c.opts.Logf(logs.Warn, "no server of cluster-peers is restored from the parts of the cluster snapshot %s with the slots %s: no group has these until CLUSTER MEET leads to one", own.Whole.Name, of)
 	}
 }

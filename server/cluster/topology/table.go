@@ -13,10 +13,10 @@ import (
 // Group is what a cluster of several groups knows of one of them. It is not changed any more.
 type Group struct {
 	Name string
-	// Index is the entry of the group's log that says what its members and its claim are.
-	Index   uint64
-	Claim   Claim
-	Members []GroupMember // in the order of their ids; none for a group that is dissolved
+	// Index is the entry of the group's log that says what its members and its assignment are.
+	Index      uint64
+	Assignment Assignment
+	Members    []GroupMember // in the order of their ids; none for a group that is dissolved
 	// Term is the last leadership that was heard of, and Leader the member whose it is, 0 if it is not known.
 	Term, Leader uint64
 }
@@ -33,14 +33,14 @@ type GroupMember struct {
 // the life of a group. A group that was founded anew under its name has claimed slots later.
 func joined(a, b *Group) *Group {
 	switch {
-	case a == nil || a.Claim.Since < b.Claim.Since:
+	case a == nil || a.Assignment.Since < b.Assignment.Since:
 		return b
-	case a.Claim.Since > b.Claim.Since:
+	case a.Assignment.Since > b.Assignment.Since:
 		return a
 	}
 	j := *a
 	if b.Index > a.Index {
-		j.Index, j.Claim, j.Members = b.Index, b.Claim, b.Members
+		j.Index, j.Assignment, j.Members = b.Index, b.Assignment, b.Members
 	}
 	if b.Term > a.Term || b.Term == a.Term && a.Leader == 0 {
 		j.Term, j.Leader = b.Term, b.Leader
@@ -53,7 +53,7 @@ func joined(a, b *Group) *Group {
 
 // same reports that two pieces of news about a group say the same.
 func (g *Group) same(o *Group) bool {
-	return g != nil && o != nil && g.Index == o.Index && g.Term == o.Term && g.Leader == o.Leader && g.Claim.Since == o.Claim.Since
+	return g != nil && o != nil && g.Index == o.Index && g.Term == o.Term && g.Leader == o.Leader && g.Assignment.Since == o.Assignment.Since
 }
 
 // LeaderAddress is where clients reach the leader, "" if that is not known.
@@ -74,7 +74,7 @@ func (g *Group) dissolvedBy(by *Group) bool {
 // outdone reports whether news of a group tells of an entry or a leadership that the group itself, as it is, has not
 // come to.
 func (g *Group) outdone(by *Group) bool {
-	return by.Claim.Since == g.Claim.Since && (by.Index > g.Index || by.Term > g.Term && by.Leader != 0)
+	return by.Assignment.Since == g.Assignment.Since && (by.Index > g.Index || by.Term > g.Term && by.Leader != 0)
 }
 
 // Bounds of a table: one that exceeds them is refused.
@@ -91,16 +91,16 @@ type Table map[string]*Group
 // tableFormat is the first byte of a table between servers and on disk. All numbers are uvarints,
 // and a text has its length in front:
 //
-//	1 (1) | groups, each: name | index | claim (Claim.append) | term | leader
+//	1 (1) | groups, each: name | index | assignment (Assignment.append) | term | leader
 //	        | members, each: id | 1 for a learner (1) | address
 //
 // Groups and members have their number in front. If a group has given slots away, the table begins with
-// tableWithMoves, and each group has what it has given behind its claim. If one has burials in its claim, the table begins with
-// tableWithBurials, and each group has these behind what it has given.
+// tableWithMoves, and each group has what it has given behind its assignment. If one has tombstones in its assignment, the table begins with
+// tableWithTombstones, and each group has these behind what it has given.
 const (
-	tableFormat      = 1
-	tableWithMoves   = 2
-	tableWithBurials = 3
+	tableFormat         = 1
+	tableWithMoves      = 2
+	tableWithTombstones = 3
 )
 
 // errTable is returned for bytes that are no table.
@@ -111,21 +111,21 @@ func (t Table) Encode() []byte {
 	format := byte(tableFormat)
 	for _, g := range t {
 		switch {
-		case g.Claim.Buries():
-			format = tableWithBurials
-		case len(g.Claim.Given) > 0:
+		case g.Assignment.HasTombstones():
+			format = tableWithTombstones
+		case len(g.Assignment.Given) > 0:
 			format = max(format, tableWithMoves)
 		}
 	}
 	b := binary.AppendUvarint([]byte{format}, uint64(len(t)))
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		g := t[name]
-		b = g.Claim.append(binary.AppendUvarint(AppendText(b, name), g.Index))
+		b = g.Assignment.append(binary.AppendUvarint(AppendText(b, name), g.Index))
 		if format >= tableWithMoves {
-			b = appendMoves(b, g.Claim.Given)
+			b = appendMoves(b, g.Assignment.Given)
 		}
-		if format == tableWithBurials {
-			b = g.Claim.appendBurials(b)
+		if format == tableWithTombstones {
+			b = g.Assignment.appendTombstones(b)
 		}
 		b = binary.AppendUvarint(binary.AppendUvarint(b, g.Term), g.Leader)
 		b = binary.AppendUvarint(b, uint64(len(g.Members)))
@@ -146,7 +146,7 @@ func decodeTable(b []byte) (Table, error) {
 	if len(b) == 0 {
 		return t, nil
 	}
-	if b[0] < tableFormat || b[0] > tableWithBurials {
+	if b[0] < tableFormat || b[0] > tableWithTombstones {
 		return nil, fmt.Errorf("a table of groups in format %d: %w", b[0], ErrDecode)
 	}
 	d := Decoder{Rest: b[1:]}
@@ -168,12 +168,12 @@ func decodeTable(b []byte) (Table, error) {
 }
 
 func (d *Decoder) group(format byte) *Group {
-	g := &Group{Name: d.Text(MaxGroupName), Index: d.Number(), Claim: d.Claim()}
+	g := &Group{Name: d.Text(MaxGroupName), Index: d.Number(), Assignment: d.Assignment()}
 	if format >= tableWithMoves {
-		g.Claim.Given = d.Moves()
+		g.Assignment.Given = d.Moves()
 	}
-	if format == tableWithBurials {
-		d.Burials(&g.Claim)
+	if format == tableWithTombstones {
+		d.Tombstones(&g.Assignment)
 	}
 	g.Term, g.Leader = d.Number(), d.Number()
 	n := d.Number()
@@ -196,26 +196,26 @@ func (d *Decoder) group(format byte) *Group {
 // senior says which of two groups has slots that both claim: the one that has had slots for longer,
 // and of two that began in the same millisecond the one whose name comes first.
 func senior(a, b *Group) int {
-	return cmp.Or(cmp.Compare(a.Claim.Since, b.Claim.Since), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Assignment.Since, b.Assignment.Since), cmp.Compare(a.Name, b.Name))
 }
 
 // divide says which slots each group has: every slot that is claimed is that of the most senior group
 // which claims it. One that nobody claims, and that a group has given to another one, is about to be that one's:
-// it is among those that come to it. What groups that lie buried say does not count, and slots that were given to them come back.
+// it is among those that come to it. What removed groups say does not count, and slots that were given to them come back.
 // The same tables are divided alike everywhere.
 func (t Table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	of, come, taken = map[string]*slots.Set{}, map[string]*slots.Set{}, new(slots.Set)
-	lie := t.lying()
+	removed := t.removed()
 	all := slices.SortedFunc(maps.Values(t), senior)
-	all = slices.DeleteFunc(all, func(g *Group) bool { return lie[g.Name] > 0 })
+	all = slices.DeleteFunc(all, func(g *Group) bool { return removed[g.Name] > 0 })
 	for _, g := range all {
-		of[g.Name] = g.Claim.Slots.Without(taken)
-		taken = taken.Union(g.Claim.Slots)
+		of[g.Name] = g.Assignment.Slots.Without(taken)
+		taken = taken.Union(g.Assignment.Slots)
 	}
 	for _, g := range all {
-		for _, m := range g.Claim.Given {
+		for _, m := range g.Assignment.Given {
 			to := m.Group
-			if lie[to] > 0 {
+			if removed[to] > 0 {
 				to = g.Name
 			}
 			if t[to] != nil {
@@ -227,18 +227,18 @@ func (t Table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	return of, come, taken
 }
 
-// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: that it
-// lies is noted in the claims of the others.
+// hasRoom reports whether a server may note one more group. One that is dissolved, or was removed, makes room: its
+// tombstone is in the assignments of the others.
 func (t Table) hasRoom() bool {
 	if len(t) < maxGroups-1 {
 		return true
 	}
-	lie := t.lying()
+	removed := t.removed()
 	for name, g := range t {
 		if len(t) < maxGroups-1 {
 			break
 		}
-		if len(g.Members) == 0 || lie[name] > 0 {
+		if len(g.Members) == 0 || removed[name] > 0 {
 			delete(t, name)
 		}
 	}

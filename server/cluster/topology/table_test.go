@@ -15,7 +15,7 @@ import (
 // leads in a term, is the same in all of them.
 func news(r *rand.Rand) *Group {
 	index, term := r.Uint64N(4), r.Uint64N(4)
-	g := &Group{Name: "a", Index: index, Term: term, Claim: Claim{Slots: new(slots.Set)}}
+	g := &Group{Name: "a", Index: index, Term: term, Assignment: Assignment{Slots: new(slots.Set)}}
 	for id := uint64(1); id <= index; id++ {
 		g.Members = append(g.Members, GroupMember{ID: id, Address: "h:1"})
 	}
@@ -57,8 +57,8 @@ func TestNewsOfAGroupMayComeInAnyOrder(t *testing.T) {
 
 // A group that was founded anew under its name takes the place of the former one.
 func TestGroupFoundedAnewIsBelieved(t *testing.T) {
-	old := &Group{Name: "a", Index: 90, Term: 40, Leader: 3, Claim: Claim{Slots: slotstest.Set(t, "1"), Since: 100}}
-	now := &Group{Name: "a", Index: 3, Term: 2, Leader: 1, Claim: Claim{Slots: slotstest.Set(t, "2"), Since: 200}}
+	old := &Group{Name: "a", Index: 90, Term: 40, Leader: 3, Assignment: Assignment{Slots: slotstest.Set(t, "1"), Since: 100}}
+	now := &Group{Name: "a", Index: 3, Term: 2, Leader: 1, Assignment: Assignment{Slots: slotstest.Set(t, "2"), Since: 200}}
 	if joined(old, now) != now || joined(now, old) != now {
 		t.Error("the former group is believed")
 	}
@@ -67,19 +67,19 @@ func TestGroupFoundedAnewIsBelieved(t *testing.T) {
 // A group is dissolved for who is of it by news behind what it knows, and by no others.
 func TestGroupIsDissolvedByLaterNews(t *testing.T) {
 	members := []GroupMember{{ID: 1, Address: "h:1"}, {ID: 2, Address: "h:2"}}
-	own := &Group{Name: "a", Index: 7, Claim: Claim{Since: 5}, Members: members}
+	own := &Group{Name: "a", Index: 7, Assignment: Assignment{Since: 5}, Members: members}
 	for _, x := range []struct {
 		by   Group
 		want bool
 	}{
-		{Group{Index: 8, Claim: Claim{Since: 5}}, true},
-		{Group{Index: 1, Claim: Claim{Since: 6}}, true},
-		{Group{Index: 7, Claim: Claim{Since: 5}}, false},
-		{Group{Index: 9, Claim: Claim{Since: 4}}, false},
-		{Group{Index: 9, Claim: Claim{Since: 5}, Members: members[:1]}, false},
+		{Group{Index: 8, Assignment: Assignment{Since: 5}}, true},
+		{Group{Index: 1, Assignment: Assignment{Since: 6}}, true},
+		{Group{Index: 7, Assignment: Assignment{Since: 5}}, false},
+		{Group{Index: 9, Assignment: Assignment{Since: 4}}, false},
+		{Group{Index: 9, Assignment: Assignment{Since: 5}, Members: members[:1]}, false},
 	} {
 		if got := own.dissolvedBy(&x.by); got != x.want {
-			t.Errorf("by entry %d with %d members, claimed at %d: %v", x.by.Index, len(x.by.Members), x.by.Claim.Since, got)
+			t.Errorf("by entry %d with %d members, claimed at %d: %v", x.by.Index, len(x.by.Members), x.by.Assignment.Since, got)
 		}
 	}
 	if new(Group).dissolvedBy(&Group{Index: 1}) {
@@ -90,7 +90,7 @@ func TestGroupIsDissolvedByLaterNews(t *testing.T) {
 // Each slot is of the group that has had slots for longest, whatever the order in which groups are heard of.
 func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
 	group := func(name string, since uint64, of string) *Group {
-		return &Group{Name: name, Claim: Claim{Slots: slotstest.Set(t, of), Since: since}}
+		return &Group{Name: name, Assignment: Assignment{Slots: slotstest.Set(t, of), Since: since}}
 	}
 	all := Table{}
 	for _, g := range []*Group{group("late", 30, "0-100"), group("early", 10, "50-60"), group("b", 20, "60-70"), group("a", 20, "65-70 200"), group("none", 0, "")} {
@@ -109,9 +109,9 @@ func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
 
 func fullTable(t testing.TB) Table {
 	return Table{
-		"": {Index: 5, Claim: Claim{Slots: slotstest.Set(t, "0-5 9"), Since: 1 << 40}, Term: 7, Leader: 2,
+		"": {Index: 5, Assignment: Assignment{Slots: slotstest.Set(t, "0-5 9"), Since: 1 << 40}, Term: 7, Leader: 2,
 			Members: []GroupMember{{1, "10.0.0.1:7001", false}, {2, "[::1]:7002", false}, {9, "", true}}},
-		"other": {Name: "other", Claim: Claim{Slots: new(slots.Set)}},
+		"other": {Name: "other", Assignment: Assignment{Slots: new(slots.Set)}},
 	}
 }
 
@@ -136,7 +136,7 @@ func TestTableIsReadAsItWasWritten(t *testing.T) {
 		"an address that is none": func(t Table) { t[""].Members[0].Address = "nowhere" },
 		"a member twice":          func(t Table) { t[""].Members[1].ID = 1 },
 		"a member without id":     func(t Table) { t[""].Members[0].ID = 0 },
-		"too many burials":        func(t Table) { t[""].Claim.Buried = someBurials(maxBuried + 1) },
+		"too many tombstones":     func(t Table) { t[""].Assignment.Tombstones = someTombstones(maxTombstones + 1) },
 		"too many members":        func(t Table) { t[""].Members = make([]GroupMember, 15) },
 		"too many groups": func(t Table) {
 			for i := range 300 {
@@ -157,7 +157,7 @@ func FuzzTableIsReadOrRefused(f *testing.F) {
 	f.Add(fullTable(f).Encode())
 	f.Add(Table{}.Encode())
 	buried := fullTable(f)
-	buried["other"].Claim.Buried, buried[""].Claim.Risen = someBurials(2), 7
+	buried["other"].Assignment.Tombstones, buried[""].Assignment.Revived = someTombstones(2), 7
 	f.Add(buried.Encode())
 	f.Add([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {

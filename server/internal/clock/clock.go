@@ -27,9 +27,17 @@ func WithinCause(ctx context.Context, c Clock, d time.Duration, late error) (con
 	return limited, func() { stop(); cancel(nil) }
 }
 
-// Rest waits for a time, or until ctx ends.
-func Rest(ctx context.Context, c Clock, d time.Duration) {
+// Rest waits for a time, or until ctx ends, whose error it returns.
+func Rest(ctx context.Context, c Clock, d time.Duration) error {
 	limited, cancel := Within(ctx, c, d)
 	defer cancel()
 	<-limited.Done()
+	return ctx.Err()
+}
+
+// After returns a channel that is closed when d has passed.
+func After(c Clock, d time.Duration) <-chan struct{} {
+	passed := make(chan struct{})
+	c.AfterFunc(d, func() { close(passed) })
+	return passed
 }

@@ -78,7 +78,7 @@ type Sharding interface {
 	Shard() (own *slots.Set, covered bool)
 	Forming
 	Departures
-	Arrivals
+	Importer
 	Neighbours
 }
 
@@ -90,12 +90,11 @@ type Forming interface {
 
 // Neighbours are the other servers of the cluster, of this group and others.
 type Neighbours interface {
-	// AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15
-	// seconds.
+	// AskServer sends a request to another server, at its address of clients, and returns the reply, within some 15 seconds.
 	AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error)
-	// HoldStill has no move of slots from or to the group begin for a while. It returns which slots the group has and the entry
-	// of its log that says so, if none is on its way: whoever sees the same two twice knows that none was in between. It is
-	// for leaders, and waits until it is known that there is no other.
+	// HoldStill keeps moves of slots from and to the group from beginning for a while. It returns the slots of the group and
+	// the entry of its log that says so: if both are the same twice, nothing has moved in between. It is for leaders, and waits
+	// until it is known that there is no other.
 	HoldStill(d time.Duration) (index uint64, own *slots.Set, err error)
 }
 
@@ -116,10 +115,10 @@ type Departures interface {
 	OrderMove(ctx context.Context, from, to string, of *slots.Set) error
 }
 
-// Arrivals takes slots with their keys from other groups.
-type Arrivals interface {
+// Importer takes slots with their keys from other groups.
+type Importer interface {
 	// Passing returns the slots that other groups have given to this server's, which has not taken them yet; those
 	// whose keys may come or have come; and those that it has given away, whose keys may still be here. All are
 	// nil in the usual case.
-	Passing() (arriving, expected, left *slots.Set)
+	Passing() (importing, expected, left *slots.Set)
 }

@@ -130,7 +130,8 @@ func (n *node) open(l *life, disk *disktest.Disk, boot byte) (membership.Member,
 			}
 			return c, err
 		},
-		Now: n.w.now,
+		Now:   n.w.now,
+		Clock: server.SystemClock{},
 	}})
 	if err != nil {
 		return place, nil, err

@@ -20,7 +20,7 @@ func awayStream(r *commandtest.Rig, readable int) {
 	g := s.CreateGroup(nil, []byte("g"), stream.ID{}, 0)
 	g.Deliver(nil, g.CreateConsumer(nil, []byte("c"), 1), 65, 1, false, nil)
 	s.Delete(nil, []stream.ID{{Ms: 1}})
-	r.PutAway("s", s, readable)
+	r.PutEvicted("s", s, readable)
 }
 
 // A command that needs several pages, one of which cannot be read, changes nothing. The

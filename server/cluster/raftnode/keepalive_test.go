@@ -11,15 +11,15 @@ import (
 
 // While members write a large entry they tell each other that they live, for as long as it may take;
 // small ones need no such thing.
-func TestMembersVouchForThemselvesWhileTheyWriteLargeEntries(t *testing.T) {
+func TestMembersSendKeepalivesWhileTheyWriteLargeEntries(t *testing.T) {
 	w, n := ledWorld(t, 41, persistence.SyncAlways, rules{})
-	type vouched struct{ from, to uint64 }
-	said := map[vouched]raftpb.MessageType{}
+	type keepalive struct{ from, to uint64 }
+	said := map[keepalive]raftpb.MessageType{}
 	open := 0
 	for _, o := range w.nodes[1:] {
-		o.driver.Vouch = func(messages []*raftpb.Message, patience time.Duration) func() {
+		o.driver.Keepalive = func(messages []*raftpb.Message, patience time.Duration) func() {
 			for _, m := range messages {
-				said[vouched{m.GetFrom(), m.GetTo()}] = m.GetType()
+				said[keepalive{m.GetFrom(), m.GetTo()}] = m.GetType()
 				if len(m.GetContext()) > 0 || m.GetCommit() != 0 || m.GetTerm() != n.driver.Leading() {
 					t.Errorf("member %d says %v", o.id, m)
 				}
@@ -45,7 +45,7 @@ func TestMembersVouchForThemselvesWhileTheyWriteLargeEntries(t *testing.T) {
 		if o == n {
 			continue
 		}
-		if said[vouched{n.id, o.id}] != raftpb.MsgHeartbeat || said[vouched{o.id, n.id}] != raftpb.MsgHeartbeatResp {
+		if said[keepalive{n.id, o.id}] != raftpb.MsgHeartbeat || said[keepalive{o.id, n.id}] != raftpb.MsgHeartbeatResp {
 			t.Errorf("between leader %d and member %d: %v", n.id, o.id, said)
 		}
 	}

@@ -10,11 +10,12 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/vigildb/vigil/server/cluster/topology"
+	"github.com/vigildb/vigil/server/internal/clock"
 )
 
-// Claim has the group claim slots in place of those that it has. It returns when that is proposed.
+// ProposeAssignment proposes slots in place of those that the group has. It waits for no commit.
 // The change is one of no member, which raft passes on and otherwise ignores.
-func (d *Driver) Claim(c topology.Claim) error {
+func (d *Driver) ProposeAssignment(c topology.Assignment) error {
 	if _, err := d.mayChange(); err != nil {
 		return fmt.Errorf("change the slots of the group: %w", err)
 	}
@@ -24,8 +25,8 @@ func (d *Driver) Claim(c topology.Claim) error {
 // changePause is how long a leader waits before it proposes a change again that another one is in the way of.
 const changePause = 50 * time.Millisecond
 
-// Agree has the group change its claim, and returns when it has. proposed reports whether the change may be made although there is an
-// error.
+// Agree changes the assignment of the group, and returns when the group has agreed. proposed reports whether the change may be made
+// although there is an error.
 func (r *Runner) Agree(ctx context.Context, c topology.Change) (proposed bool, err error) {
 	wait := ctx
 	if c.Patient {
@@ -37,19 +38,17 @@ func (r *Runner) Agree(ctx context.Context, c topology.Change) (proposed bool, e
 			if d.leads() {
 				term = d.leading
 			}
-			want, err := c.Next(term, d.Members().Claim)
+			want, err := c.Next(term, d.Members().Assignment)
 			if err == nil {
-				err = d.Claim(want)
+				err = d.ProposeAssignment(want)
 			}
 			proposed = err == nil
 			return err
-		}, func(m *Members) bool { return c.Done(m.Claim) })
+		}, func(m *Members) bool { return c.Done(m.Assignment) })
 		if err == nil || proposed || !c.Patient || !errors.Is(err, ErrChanging) {
 			return proposed, err
 		}
-		select {
-		case <-time.After(changePause):
-		case <-ctx.Done():
+		if clock.Rest(ctx, r.config.Clock, changePause) != nil {
 			return false, err
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
-// thin has a group of one voter and two learners, under a policy that forces nothing to the device at once, work while
+// singleVoter runs a group of one voter and two learners, under a policy that forces nothing to the device at once, while
 // its members lose what their devices do not have, and the voter changes places with a learner.
-func thin(t testing.TB, seed uint64, without rules) *world {
+func singleVoter(t testing.TB, seed uint64, without rules) *world {
 	w := newWorldWith(t, seed, persistence.SyncEverySecond, without, 1, seed%2 == 1)
 	w.elected()
 	w.joined()
@@ -53,7 +53,7 @@ func thin(t testing.TB, seed uint64, without rules) *world {
 func TestTheOnlyVoterGoesOnWithWhatItsDeviceHas(t *testing.T) {
 	effects := map[string]int{}
 	for seed := range uint64(12) {
-		w := thin(t, seed, rules{})
+		w := singleVoter(t, seed, rules{})
 		for what, n := range w.effects {
 			effects[what] += n
 		}
@@ -62,7 +62,7 @@ func TestTheOnlyVoterGoesOnWithWhatItsDeviceHas(t *testing.T) {
 	wantEffects(t, effects, 20, "voter lost", "learner lost", "swap")
 }
 
-// amid has members be lost, one at a time, while learners become voters beside the only one, or one of them in its place.
+// amid kills members, one at a time, while learners become voters beside the only one, or one of them in its place.
 func amid(t testing.TB, seed uint64, without rules) *world {
 	w := newWorldWith(t, seed, persistence.SyncEverySecond, without, 1, seed%2 == 1)
 	w.elected()
@@ -78,7 +78,7 @@ func amid(t testing.TB, seed uint64, without rules) *world {
 	for range 1 + w.rand.IntN(3) {
 		w.loss = float64(w.rand.IntN(2)) / 2
 		for range w.rand.IntN(40) {
-			key := "a" // of which the only voter may lose what it has acknowledged
+			key := "a" // the only voter may lose acknowledged writes of it
 			if n.replica.Members().Joint() {
 				key = "b"
 			}

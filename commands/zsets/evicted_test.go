@@ -20,7 +20,7 @@ func awaySet(r *commandtest.Rig, readable int) *commandtest.Pages {
 	for i := range 100 {
 		s.Add(nil, []byte(awayMember(strconv.Itoa(i))), float64(i), 0)
 	}
-	return r.PutAway("s", s, readable)
+	return r.PutEvicted("s", s, readable)
 }
 
 // A command that needs several pages, one of which cannot be read, changes nothing. The

@@ -10,21 +10,21 @@ import (
 
 // come moves slots of another group to this one.
 func (r *movesRig) come(of string) {
-	r.g.arriving.Store(slotstest.Set(r.t, of))
+	r.g.importing.Store(slotstest.Set(r.t, of))
 	r.g.expected.Store(slotstest.Set(r.t, of))
 }
 
 // arrived makes the group take them.
 func (r *movesRig) arrived(own string) {
 	r.g.own.Store(slotstest.Set(r.t, own))
-	r.g.arriving.Store(nil)
+	r.g.importing.Store(nil)
 	r.g.expected.Store(nil)
 }
 
 // waiting waits until so many clients wait for slots that come.
 func (r *movesRig) waiting(n int) {
 	r.t.Helper()
-	r.until("clients wait", func() bool { return r.srv.arrivals.Count() == n })
+	r.until("clients wait", func() bool { return r.srv.incoming.Count() == n })
 }
 
 const again = "(error) TRYAGAIN Slots are being moved to this server"
@@ -47,16 +47,16 @@ func TestCallsWaitForSlotsThatArrive(t *testing.T) {
 	r.waiting(4)
 	other.nc.Close()
 	r.waiting(3)
-	r.clock.advance(hold.ArrivalPeriod)
+	r.clock.advance(hold.ImportPeriod)
 	r.waiting(3)
 	r.arrived("0-16001")
-	r.clock.advance(hold.ArrivalPeriod)
+	r.clock.advance(hold.ImportPeriod)
 	one.next("OK")
 	one.next(`"1"`)
 	multi.next(queued)
 	multi.next("[(int) 1]")
 	script.next("(int) 1")
-	if r.srv.arrivals.Any() {
+	if r.srv.incoming.Any() {
 		t.Error("the server still waits")
 	}
 }
@@ -73,12 +73,12 @@ func TestCallsDoNotWaitForSlotsForLong(t *testing.T) {
 	c.want("GET a", again)
 	c.want("SET b 1", "OK")
 	r.come("15495")
-	r.clock.advance(hold.ArrivalPeriod)
-	r.until("the server waits no more", func() bool { return !r.srv.arrivals.Any() })
+	r.clock.advance(hold.ImportPeriod)
+	r.until("the server waits no more", func() bool { return !r.srv.incoming.Any() })
 	c.send("GET", "a")
 	r.waiting(1)
-	r.g.arriving.Store(nil) // as when another group turns out to have them
-	r.clock.advance(hold.ArrivalPeriod)
+	r.g.importing.Store(nil) // as when another group turns out to have them
+	r.clock.advance(hold.ImportPeriod)
 	c.next("(error) MOVED 15495 10.0.1.2:7000")
 }
 
@@ -96,6 +96,6 @@ func TestNothingIsEmptiedWhileKeysArrive(t *testing.T) {
 		t.Errorf("a script: %s", got)
 	}
 	r.have(r.g.own.Load().Union(slotstest.Set(t, "8001-16001")), nil) // they are this group's; the other one has not heard of that yet
-	r.g.arriving.Store(nil)
+	r.g.importing.Store(nil)
 	c.want("FLUSHALL", "OK")
 }

@@ -14,12 +14,11 @@ import (
 // ErrSlotsTaken is returned for slots that another group has.
 var ErrSlotsTaken = errors.New("cluster: another group has slots of these")
 
-var errSlotsMove = errors.New("cluster: the slots are on their way between groups")
+var errSlotsMove = errors.New("cluster: the slots are being moved between groups")
 
 var errHasData = errors.New("cluster: the group has data of all slots, and would hide what is not in the slots that it claims: it can take part with all slots only")
 
-// First has the leader of a new group claim the slots of its configuration, once all contacts have
-// told what other groups have.
+// First claims the slots of the configuration, at the leader of a new group, once all contacts have told what other groups have.
 func (o *Slots) First() {
 	want := o.opts.Slots
 	if o.opts.All {
@@ -29,7 +28,7 @@ func (o *Slots) First() {
 	if restored != nil {
 		want = of
 	}
-	if want == nil || o.now().Claimed() || !o.leads() || o.cluster.Lies(o.cluster.Name()) {
+	if want == nil || o.now().Assigned() || !o.leads() || o.cluster.Removed(o.cluster.Name()) {
 		return
 	}
 	for _, contact := range o.opts.Contacts {
@@ -40,7 +39,7 @@ func (o *Slots) First() {
 	}
 	ctx, cancel := context.WithTimeout(o.opts.Done, topology.ExchangeTimeout)
 	defer cancel()
-	err := o.once(ctx, func(m topology.Claim) (topology.Claim, error) { return o.with(m, want) })
+	err := o.once(ctx, func(m topology.Assignment) (topology.Assignment, error) { return o.with(m, want) })
 	switch {
 	case err == nil:
 		o.opts.Logf(logs.Notice, "the group has the slots %s from now on", want)
@@ -59,14 +58,14 @@ func (o *Slots) Renew(outdone bool) {
 }
 
 // outdonePeriods is for how many exchanges in a row others have to tell more of a group than its leader knows,
-// so that this is no matter of letters which cross.
+// so that this is no matter of messages that cross.
 const outdonePeriods = 3
 
-// claimAgain has the leader of a group that began again from an earlier state (a snapshot, or one member of
-// several) claim its slots anew: others would believe what they know of its former life until it has
-// grown as old. outdone says that others know more now, before in how many periods up to now they did, and so does what it returns.
+// claimAgain claims the slots anew at the leader of a group that began again from an earlier state (a snapshot, or one member
+// of several): others would believe what they know of its former life until it has grown as old. outdone says that others
+// know more now. before and periods are in how many exchanges in a row they did.
 func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
-	if !outdone || !o.leads() || !o.now().Claimed() || o.cluster.Lies(o.cluster.Name()) {
+	if !outdone || !o.leads() || !o.now().Assigned() || o.cluster.Removed(o.cluster.Name()) {
 		return 0
 	}
 	if before+1 < outdonePeriods {
@@ -74,9 +73,9 @@ func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
 	}
 	ctx, cancel := context.WithTimeout(o.opts.Done, topology.ExchangeTimeout)
 	defer cancel()
-	err := o.once(ctx, func(m topology.Claim) (topology.Claim, error) {
+	err := o.once(ctx, func(m topology.Assignment) (topology.Assignment, error) {
 		c := m
-		c.Since = o.opts.Wall()
+		c.Since = o.wall()
 		return c, nil
 	})
 	if err != nil {
@@ -87,44 +86,44 @@ func (o *Slots) claimAgain(outdone bool, before int) (periods int) {
 	return 0
 }
 
-// with returns the claim of a group with some more slots, unless another group has one of them. A group that lies buried
-// rises with them.
-func (o *Slots) with(m topology.Claim, add *slots.Set) (topology.Claim, error) {
+// with returns the assignment of a group with some more slots, unless another group has one of them. They revive a group
+// that was removed.
+func (o *Slots) with(m topology.Assignment, add *slots.Set) (topology.Assignment, error) {
 	d := o.cluster.Division()
 	for _, g := range d.Others {
 		if taken := g.Slots.Both(add); taken.Len() > 0 {
-			return topology.Claim{}, fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.opts.Secret, g.Name, g.Group), ErrSlotsTaken)
+			return topology.Assignment{}, fmt.Errorf("%s of %s: %w", taken, topology.GroupLabel(o.opts.Secret, g.Name, g.Group), ErrSlotsTaken)
 		}
 	}
 	c := m
-	if d.Lies(o.cluster.Name()) {
+	if d.Removed(o.cluster.Name()) {
 		if len(c.Taking) > 0 { // what has come of their keys is removed first
-			return topology.Claim{}, errSlotsMove
+			return topology.Assignment{}, errSlotsMove
 		}
-		c = c.Rises(d.Lie[o.cluster.Name()], o.opts.Wall())
+		c = c.Revive(d.RemovedAt[o.cluster.Name()], o.wall())
 	}
-	if moves := topology.SlotsOf(c.Given).Union(topology.SlotsOf(c.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
-		return topology.Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
+	if moves := topology.SlotsOf(c.Given).Union(topology.SlotsOf(c.Taking)).Union(d.Importing).Both(add); moves.Len() > 0 {
+		return topology.Assignment{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
 	want := c.Slots.Union(add)
 	switch restored, of := o.cluster.Part(); {
 	case restored != nil && !of.Equal(want):
-		return topology.Claim{}, errRestoredSlots
+		return topology.Assignment{}, errRestoredSlots
 	case restored == nil && want.Len() < slots.Count:
 		if err := o.mayHaveSome(m); err != nil {
-			return topology.Claim{}, err
+			return topology.Assignment{}, err
 		}
 	}
 	if c.Slots = want; c.Since == 0 {
-		c.Since = o.opts.Wall()
+		c.Since = o.wall()
 	}
 	return c, nil
 }
 
 // mayHaveSome returns an error for a group that has written data before it has ever claimed slots: it may have keys of
 // all of them, which some slots would hide.
-func (o *Slots) mayHaveSome(m topology.Claim) error {
-	if m.Claimed() {
+func (o *Slots) mayHaveSome(m topology.Assignment) error {
+	if m.Assigned() {
 		return nil
 	}
 	if written, err := o.opts.Written(); written || err != nil {
@@ -137,33 +136,33 @@ var errRestoredSlots = errors.New("cluster: the group was restored from a part o
 
 // Claim gives slots that no group has to that of this server, which leads it.
 func (o *Slots) Claim(ctx context.Context, add *slots.Set) error {
-	return o.reclaim(ctx, func(now topology.Claim) (topology.Claim, error) { return o.with(now, add) })
+	return o.reclaim(ctx, func(now topology.Assignment) (topology.Assignment, error) { return o.with(now, add) })
 }
 
 // Drop takes slots from the group of this server, which leads it.
 func (o *Slots) Drop(ctx context.Context, drop *slots.Set) error {
-	return o.reclaim(ctx, func(now topology.Claim) (topology.Claim, error) {
+	return o.reclaim(ctx, func(now topology.Assignment) (topology.Assignment, error) {
 		now.Slots = now.Slots.Without(drop)
 		return now, nil
 	})
 }
 
-// reclaim changes the claim of the group, and returns when this server goes by that.
-func (o *Slots) reclaim(ctx context.Context, next func(now topology.Claim) (topology.Claim, error)) error {
+// reclaim changes the assignment of the group, and returns when this server goes by that.
+func (o *Slots) reclaim(ctx context.Context, next func(now topology.Assignment) (topology.Assignment, error)) error {
 	err := o.once(ctx, next)
 	o.cluster.Look()
-	o.cluster.Tell()
+	o.cluster.Broadcast()
 	return err
 }
 
-// once has the group change its slots, unless another change is under way.
-func (o *Slots) once(ctx context.Context, next func(now topology.Claim) (topology.Claim, error)) error {
-	var want topology.Claim
-	_, err := o.opts.Group.Agree(ctx, topology.Change{Next: func(_ uint64, now topology.Claim) (_ topology.Claim, err error) {
+// once changes the slots of the group, unless another change is under way.
+func (o *Slots) once(ctx context.Context, next func(now topology.Assignment) (topology.Assignment, error)) error {
+	var want topology.Assignment
+	_, err := o.opts.Group.Agree(ctx, topology.Change{Next: func(_ uint64, now topology.Assignment) (_ topology.Assignment, err error) {
 		want, err = next(now)
 		return want, err
-	}, Done: func(now topology.Claim) bool {
-		return now.Claimed() && now.Since == want.Since && now.Slots.Equal(want.Slots)
+	}, Done: func(now topology.Assignment) bool {
+		return now.Assigned() && now.Since == want.Since && now.Slots.Equal(want.Slots)
 	}})
 	return err
 }

@@ -16,20 +16,20 @@ import (
 // reply in a hundred took twice as long as with this (make bench-join).
 const StateRate = 160 << 20
 
-// transfers counts what of states is under way.
-type transfers struct {
+// stateBytes counts what has come or left of states under way.
+type stateBytes struct {
 	to       sync.Map     // from ids to *atomic.Int64
 	received atomic.Int64 // a member gets one state at a time
 }
 
 // send counts the bytes of a state for a member until done is called.
-func (t *transfers) send(id uint64) (sent *atomic.Int64, done func()) {
+func (t *stateBytes) send(id uint64) (sent *atomic.Int64, done func()) {
 	sent = new(atomic.Int64)
 	t.to.Store(id, sent)
 	return sent, func() { t.to.CompareAndDelete(id, sent) }
 }
 
-func (t *transfers) sent(id uint64) int64 {
+func (t *stateBytes) sent(id uint64) int64 {
 	if n, ok := t.to.Load(id); ok {
 		return n.(*atomic.Int64).Load()
 	}
@@ -48,9 +48,9 @@ func (c counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Carry implements [Courier]: a goroutine sends the state, and tells the driver how that went.
-func (r *Runner) Carry(m *raftpb.Message, state io.ReadCloser) {
-	r.carriers.Go(func() {
+// SendSnapshot implements [SnapshotSender]: a goroutine sends the state, and reports the result to the driver.
+func (r *Runner) SendSnapshot(m *raftpb.Message, state io.ReadCloser) {
+	r.tasks.Go(func() {
 		meta, begin := m.GetSnapshot().GetMetadata(), r.config.Now()
 		r.config.Logf(logs.Info, "member %d lacks what the log has no more: it gets the state as of entry %d", m.GetTo(), meta.GetIndex())
 		sent, done := r.states.send(m.GetTo())
@@ -62,7 +62,7 @@ func (r *Runner) Carry(m *raftpb.Message, state io.ReadCloser) {
 		} else if r.ctx.Err() == nil {
 			r.config.Logf(logs.Warn, "member %d has not got the state as of entry %d, after %v: %v", m.GetTo(), meta.GetIndex(), took, err)
 		}
-		r.ask(func() { r.driver.Carried(r.config.Now(), m.GetTo(), err) })
+		r.ask(func() { r.driver.SnapshotSent(r.config.Now(), m.GetTo(), err) })
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/server/cluster/logs"
+	"github.com/vigildb/vigil/server/internal/clock"
 
 	"go.etcd.io/raft/v3/raftpb"
 )
@@ -11,8 +12,8 @@ import (
 // A group of one voter and its learners is a master and its replicas. Whatever the voter loses is lost, so learners must not
 // have it as committed (R8); what they have to wait for they get as soon as the voter's device has it.
 
-// thin reports that a single voter decides, or did before a change that is under way.
-func (m *Members) thin() bool {
+// singleVoter reports whether one voter decides, or did before a change that is under way.
+func (m *Members) singleVoter() bool {
 	return len(m.Conf.GetVoters()) == 1 || len(m.Conf.GetVotersOutgoing()) == 1
 }
 
@@ -21,21 +22,21 @@ func (m *Members) young() bool { return len(m.Conf.GetVoters()) == 0 }
 
 // passing reports that a change is between its two steps, before or after which a single voter decides: whatever the group
 // agrees on meanwhile needs that one (R9).
-func (m *Members) passing() bool { return m.Joint() && m.thin() }
+func (m *Members) passing() bool { return m.Joint() && m.singleVoter() }
 
 // eager reports whether what is appended is forced to the device under every policy (R8, R9).
 func (r *Replica) eager() bool {
-	return r.lazy && r.members != nil && (r.members.passing() || (r.members.young() || r.members.thin()) && !r.Leads())
+	return r.lazy && r.members != nil && (r.members.passing() || (r.members.young() || r.members.singleVoter()) && !r.Leads())
 }
 
 // lossless reports whether an end at any time leaves the log whole, as long as these are the members.
 func (r *Replica) lossless(m *Members) bool { return !r.lost && (!r.lazy || m.passing()) }
 
-// whole reports whether the member cannot have lost anything: as far as it knows it has never voted in its group, and it
-// has forced everything to its device (R8).
+// whole reports whether the member cannot have lost anything: it has heard of no member yet, or is a learner of a single
+// voter, and has forced everything to its device (R8).
 func (d *Driver) whole() bool {
 	m := d.Log.Members()
-	return m.young() || m.thin() && !m.Voter(d.ID)
+	return m.young() || m.singleVoter() && !m.Voter(d.ID)
 }
 
 // alone reports whether the member is the only voter of its group: what it has lost nobody has as
@@ -45,7 +46,7 @@ func (d *Driver) alone() bool {
 	return len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == d.ID && len(conf.GetVotersOutgoing()) == 0
 }
 
-// hold has a learner of a leader that is the only voter apply no more than what the leader's device has (R8).
+// hold keeps learners from applying what the device of a leader that is the only voter does not have yet (R8).
 func (d *Driver) hold(m *raftpb.Message) {
 	kind := m.GetType()
 	if kind != raftpb.MsgApp && kind != raftpb.MsgHeartbeat || !d.alone() || d.Without.HastyLearners {
@@ -78,20 +79,17 @@ func (d *Driver) tell(id uint64) {
 // forcePause is the least time from one write that learners wait for to the next: under load more comes with each.
 const forcePause = 5 * time.Millisecond
 
-// force has the device take what learners wait for (R8), in a goroutine that ends with the write.
+// force syncs what learners wait for (R8), in a goroutine that ends with the write.
 func (r *Runner) force() {
 	_, last := r.replica.log.Bounds()
 	if r.forcing || !r.driver.leads() || !r.driver.alone() || len(r.replica.Members().Conf.GetLearners()) == 0 || r.replica.Forced() >= last {
 		return
 	}
 	now := r.config.Now()
-	pause := time.NewTimer(max(0, r.lastForced+forcePause-now))
+	pause := max(0, r.lastForced+forcePause-now)
 	r.forcing, r.lastForced = true, max(now, r.lastForced+forcePause)
-	r.carriers.Go(func() {
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-		case <-r.ctx.Done():
+	r.tasks.Go(func() {
+		if clock.Rest(r.ctx, r.config.Clock, pause) != nil {
 			return
 		}
 		if err := r.replica.Sync(); err != nil {

@@ -6,15 +6,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/migrate"
 	"github.com/vigildb/vigil/server/cluster/raftnode"
+	"github.com/vigildb/vigil/server/internal/clock"
 	"github.com/vigildb/vigil/server/internal/handlers"
 )
 
-// A Seat is a server's place in a cluster. It has one Node at a time: a server that becomes a member of
-// another group while it runs gets another one, on the same store; see [Seat.Replicate].
-type Seat struct {
+// A Handle is what a server holds of its cluster. It has one Node at a time: a server that becomes a member of
+// another group while it runs gets another one, on the same store; see [Handle.Replicate].
+type Handle struct {
 	proposals *raftnode.Proposals
 	node      atomic.Pointer[Node]
 	failed    chan error
@@ -22,8 +25,7 @@ type Seat struct {
 	ctx context.Context // ends with Close
 	end context.CancelFunc
 
-	resets sync.Mutex // guards reset
-	reset  *resetting // nil unless one runs
+	resets singleflight.Group // of Reset
 
 	// changes is held while the group of the server may change, and while it withdraws from another one.
 	changes migrate.Turn
@@ -34,9 +36,9 @@ type Seat struct {
 	handlers handlers.Handlers
 }
 
-// Listen makes the place of a server, which takes part from Start on; see listen.
-func Listen(c NodeConfig) (*Seat, error) {
-	s := &Seat{proposals: raftnode.NewProposals(), failed: make(chan error, 1), changes: migrate.NewTurn()}
+// Listen makes the handle of a server, which takes part from Start on; see listen.
+func Listen(c NodeConfig) (*Handle, error) {
+	s := &Handle{proposals: raftnode.NewProposals(), failed: make(chan error, 1), changes: migrate.NewTurn()}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	n, err := listen(c, s.proposals, s.failed)
 	if err != nil {
@@ -47,16 +49,16 @@ func Listen(c NodeConfig) (*Seat, error) {
 }
 
 // Start takes part from now on; see [Node.Start].
-func (s *Seat) Start(store *member.Member, lazy bool, h handlers.Handlers) error {
-	s.moving.Lock()
-	s.store, s.lazy, s.handlers = store, lazy, h
-	s.moving.Unlock()
-	return s.start(s.Node())
+func (h *Handle) Start(store *member.Member, lazy bool, server handlers.Handlers) error {
+	h.moving.Lock()
+	h.store, h.lazy, h.handlers = store, lazy, server
+	h.moving.Unlock()
+	return h.start(h.Node())
 }
 
-func (s *Seat) start(n *Node) error {
-	n.withdraw = func() { s.withdraw(n) }
-	if err := n.Start(s.store, s.lazy, s.handlers); err != nil {
+func (h *Handle) start(n *Node) error {
+	n.withdraw = func() { h.withdraw(n) }
+	if err := n.Start(h.store, h.lazy, h.handlers); err != nil {
 		return err
 	}
 	n.awaitLead()
@@ -72,35 +74,28 @@ func (n *Node) awaitLead() {
 	if m := n.roster(); len(m.Conf.GetVoters()) != 1 || !m.Voter(n.self.Member) || n.gone.Load() {
 		return
 	}
-	tick, late := time.NewTicker(5*time.Millisecond), time.After(leadPatience)
-	defer tick.Stop()
-	for !n.View().Leads {
-		select {
-		case <-tick.C:
-		case <-late:
-			return
-		case <-n.ctx.Done():
-			return
-		}
+	ctx, cancel := clock.Within(n.ctx, n.environment().Clock, leadPatience)
+	defer cancel()
+	for !n.View().Leads && n.rest(ctx, 5*time.Millisecond) == nil {
 	}
 }
 
 // Close ends the part of this server in order. The store is closed next.
-func (s *Seat) Close() error {
-	s.end()
-	n := s.Node()
+func (h *Handle) Close() error {
+	h.end()
+	n := h.Node()
 	n.end() // a Start that waits for others holds nothing, and ends
-	s.moving.Lock()
-	defer s.moving.Unlock()
-	return s.Node().Close()
+	h.moving.Lock()
+	defer h.moving.Unlock()
+	return h.Node().Close()
 }
 
 // Failed receives why the server takes part no more, if that has ended by itself: it
 // has to end, and to start again from its disk.
-func (s *Seat) Failed() <-chan error { return s.failed }
+func (h *Handle) Failed() <-chan error { return h.failed }
 
 // Replicator is what the store proposes to.
-func (s *Seat) Replicator() member.Replicator { return s.proposals }
+func (h *Handle) Replicator() member.Replicator { return h.proposals }
 
 // Node is what the server is now. It may be another one at any later time.
-func (s *Seat) Node() *Node { return s.node.Load() }
+func (h *Handle) Node() *Node { return h.node.Load() }

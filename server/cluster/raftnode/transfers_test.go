@@ -12,7 +12,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
-// sendState carries a state to a running member, unless the link is cut.
+// sendState sends a state to a running member, unless the link is cut.
 func (m *running) sendState(_ context.Context, msg *raftpb.Message, state io.Reader) error {
 	m.g.mu.Lock()
 	to, cut, half := m.g.members[msg.GetTo()-1], m.g.cut[[2]uint64{msg.GetFrom(), msg.GetTo()}], m.g.half

@@ -6,6 +6,8 @@ import (
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/server/internal/clock"
 )
 
 const (
@@ -29,11 +31,11 @@ func heavy(rd *raft.Ready) (n int) {
 	return n
 }
 
-// vouch begins to tell others that this member lives, if the turn is a heavy one, until
+// keepalive begins to tell others that this member lives, if the turn is a heavy one, until
 // end is called. Neither message extends a lease: those follow from rounds, and these belong to none.
-func (d *Driver) vouch(rd *raft.Ready) (end func()) {
+func (d *Driver) keepalive(rd *raft.Ready) (end func()) {
 	n := heavy(rd)
-	if n < heavyBytes || d.Vouch == nil {
+	if n < heavyBytes || d.Keepalive == nil {
 		return func() {}
 	}
 	s := d.node.Status()
@@ -52,23 +54,16 @@ func (d *Driver) vouch(rd *raft.Ready) (end func()) {
 	case s.RaftState == raft.StateFollower && s.Lead != raft.None:
 		say(raftpb.MsgHeartbeatResp, s.Lead)
 	}
-	return d.Vouch(messages, d.timeout()+time.Duration(n)*time.Second/heavyRate)
+	return d.Keepalive(messages, d.timeout()+time.Duration(n)*time.Second/heavyRate)
 }
 
-// vouch sends messages with each tick until end is called or the patience is over.
-func (r *Runner) vouch(messages []*raftpb.Message, patience time.Duration) (end func()) {
+// keepalive sends messages with each tick until end is called or the patience is over.
+func (r *Runner) keepalive(messages []*raftpb.Message, patience time.Duration) (end func()) {
 	ctx, end := context.WithTimeout(r.ctx, patience)
 	go func() {
-		tick := time.NewTicker(r.config.Election / ticks)
-		defer tick.Stop()
-		for {
+		for ended := false; !ended; ended = clock.Rest(ctx, r.config.Clock, r.config.Election/ticks) != nil {
 			for _, m := range messages {
 				r.config.Mesh.Send(m)
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
 			}
 		}
 	}()

@@ -12,13 +12,13 @@ import (
 const (
 	// Patience is for how long calls are held back for slots that do not come. They usually come within a few ms.
 	Patience = time.Second
-	// ArrivalPeriod is how often the server looks whether slots have come, while calls are held back for them.
-	ArrivalPeriod = 5 * time.Millisecond
+	// ImportPeriod is how often the server looks whether slots have come, while calls are held back for them.
+	ImportPeriod = 5 * time.Millisecond
 )
 
-// Arrivals holds calls back for slots that other groups have given to this one, which has not taken them yet: clients do not
+// Importing holds calls back for slots that other groups have given to this one, which has not taken them yet: clients do not
 // expect -TRYAGAIN for a call of one key, for which Redis does not send it, and some do not try again.
-type Arrivals struct {
+type Importing struct {
 	gate
 	done   context.Context
 	clock  clock.Clock
@@ -30,46 +30,46 @@ type Arrivals struct {
 }
 
 // Open is called once: coming are the slots that come now. Nothing is looked at when done has ended.
-func (a *Arrivals) Open(done context.Context, c clock.Clock, coming func() *slots.Set) {
-	a.done, a.clock, a.coming = done, c, coming
+func (i *Importing) Open(done context.Context, c clock.Clock, coming func() *slots.Set) {
+	i.done, i.clock, i.coming = done, c, coming
 }
 
 // Any reports whether calls are held back, or were lately.
-func (a *Arrivals) Any() bool { return a.waits.Load() }
+func (i *Importing) Any() bool { return i.waits.Load() }
 
 // Hold registers a client whose call is held back, to be woken when other slots come than now. It returns false if that
 // takes too long.
-func (a *Arrivals) Hold(c Client, coming *slots.Set) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.of == nil {
-		a.of, a.since = coming, a.clock.Now()
-		a.waits.Store(true)
-		a.clock.AfterFunc(ArrivalPeriod, a.look)
+func (i *Importing) Hold(c Client, coming *slots.Set) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.of == nil {
+		i.of, i.since = coming, i.clock.Now()
+		i.waits.Store(true)
+		i.clock.AfterFunc(ImportPeriod, i.look)
 	}
-	if a.clock.Since(a.since) >= Patience {
+	if i.clock.Since(i.since) >= Patience {
 		return false
 	}
-	a.addLocked(c)
+	i.addLocked(c)
 	return true
 }
 
 // look wakes the clients whose calls are held back when other slots come than before, or after too long.
-func (a *Arrivals) look() {
-	if a.done.Err() != nil {
+func (i *Importing) look() {
+	if i.done.Err() != nil {
 		return
 	}
-	coming := a.coming()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	over := !coming.Equal(a.of)
-	if over || a.clock.Since(a.since) >= Patience {
-		a.wakeLocked()
+	coming := i.coming()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	over := !coming.Equal(i.of)
+	if over || i.clock.Since(i.since) >= Patience {
+		i.wakeLocked()
 	}
 	if over {
-		a.of = nil
-		a.waits.Store(false)
+		i.of = nil
+		i.waits.Store(false)
 		return
 	}
-	a.clock.AfterFunc(ArrivalPeriod, a.look)
+	i.clock.AfterFunc(ImportPeriod, i.look)
 }
