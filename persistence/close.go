@@ -19,8 +19,8 @@ const (
 )
 
 // Close stops the background work, writes the rest of the journal and closes
-// the disk. No transaction may be under way, nor Load. Values are materialised as
-// far as there is time: the next Open replays the journal for the others. A pass
+// the disk. No transaction may be under way, nor Load. Values are materialised
+// while there is time: the next Open replays the journal for the others. A pass
 // under way is stopped; what it has done counts, by its marks.
 func (s *Store) Close() error {
 	budget := time.NewTimer(closeBudget)
@@ -87,8 +87,8 @@ func (s *Store) unwritten() error {
 	return &Lost{Changes: lost, Kept: s.files.Tail != nil && !s.files.Tail.Broken() && s.commits.Journal.Exposed() <= s.commits.Synced(), Reason: err}
 }
 
-// tidy empties the journal before an orderly end, as far as there is time, so
-// that the next Open has little to replay. Nothing depends on it.
+// tidy empties the journal before an orderly end, if there is time, for a quick
+// Open. Nothing depends on it.
 func (s *Store) tidy() {
 	if s.opts.InMemory || s.commits.Length.Bytes() < tidyFrom || s.DiskError() != nil {
 		return

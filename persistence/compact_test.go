@@ -142,8 +142,7 @@ func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 	return sh.Mem, counted
 }
 
-// rings reports whether there is an alarm for the record of a value of which parts
-// expire, or none is needed.
+// rings reports whether the record of a value has the alarm that its parts need.
 func rings(s *Store, tb *keyspace.Table, hash uint64, record []byte) bool {
 	v, ok := s.keyspace.LoadCompact(record).Value.(keyspace.Timed)
 	if !ok {

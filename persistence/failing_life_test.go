@@ -251,8 +251,8 @@ func (l *life) crash() {
 	l.restart(Options{FS: clone})
 }
 
-// restart opens what is on a disk: it has everything promised and is the state
-// after one of the transactions, whose last record it returns.
+// restart opens what is on a disk and checks that this is the state after one of
+// the transactions and lacks nothing promised. It returns the last record.
 func (l *life) restart(o Options) (lsn uint64) {
 	l.t.Helper()
 	o.Databases, o.IdleAfter = modelDBs, -1

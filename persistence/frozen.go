@@ -20,7 +20,7 @@ const frozenDir = "frozen"
 const frozenPart, leastFrozen = 8, 16 << 20
 
 // Frozen is what a store had at a moment, while the store goes on: a snapshot that is open. Its files are links to those of
-// the store as far as possible.
+// the store where that is possible.
 type Frozen struct {
 	of, s  *Store
 	record uint64

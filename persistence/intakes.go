@@ -135,7 +135,7 @@ func (s *Store) Alike(o *Options) {
 	o.Secret, o.Databases = s.files.Meta.Secret, len(s.files.Meta.Phys)
 }
 
-// CopyTo has an intake take in what the store has. Both must have been made with the same secret: then heads and pages are the same
+// CopyTo gives an intake what the store has. Both must have been made with the same secret: then heads and pages are the same
 // bytes. Nothing changes it meanwhile. keep says of each key whether it is to be copied.
 func (s *Store) CopyTo(in *intake.Intake, keep func(db int, key []byte, kind structures.Kind, expire int64) bool) error {
 	if err := in.Err(); err != nil {

@@ -185,7 +185,7 @@ type Options struct {
 	// packed. Tests have more of them packed.
 	RecentBytes int
 	// LargeBytes is the size in bytes from which on a value's pages leave memory one by
-	// one; 0 means 1 MiB. Tests have small values do so.
+	// one; 0 means 1 MiB, and tests use less.
 	LargeBytes int
 	// CacheBytes is the size in bytes of Pebble's cache of blocks; 0 means as much as the memory limit
 	// asks for. Tests have so little that every page is read from the disk.
@@ -232,8 +232,7 @@ type Options struct {
 // warnf is Logf for what an operator should look at.
 func (o *Options) warnf(format string, args ...any) { o.Logf(LevelWarn, format, args...) }
 
-// bound is what keys and values may take in memory as far as the store decides, 0 without a
-// limit.
+// bound is what the store lets keys and values take in memory, 0 without a limit.
 func (o *Options) bound() int64 { return cmp.Or(o.MaxMemory, o.DerivedMaxMemory) }
 
 func (o Options) withDefaults() Options {

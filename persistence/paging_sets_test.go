@@ -20,7 +20,7 @@ func setMember(i int) []byte {
 }
 
 // pagedSet makes a store on a failing disk with a set of 3000 members, a tenth of them
-// words, of which no page is in memory.
+// words, whose pages are evicted.
 func pagedSet(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)

@@ -30,7 +30,7 @@ func indexPages(t *testing.T) {
 	t.Cleanup(func() { structures.SetIndexedPages(was) })
 }
 
-// shedEverything has all pages leave memory that the disk has.
+// evictEverything evicts all pages that the disk has.
 func shedEverything(s *Store) {
 	eachLarge(s, func(o *keyspace.Object) {
 		for range 3 {
@@ -39,7 +39,7 @@ func shedEverything(s *Store) {
 	})
 }
 
-// onDiskOnly has all pages leave memory.
+// onDiskOnly evicts all pages.
 func onDiskOnly(t *testing.T, s *Store) {
 	t.Helper()
 	materialise(t, s)
@@ -58,7 +58,7 @@ func openUnread(t *testing.T, disk vfs.FS) *Store {
 	return openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, CacheBytes: 1, MaxMemory: 1 << 16, Background: func(Task) {}})
 }
 
-// pagedHash makes a store on a failing disk with a hash of which no page is in memory.
+// pagedHash makes a store on a failing disk with a hash whose pages are evicted.
 func pagedHash(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)

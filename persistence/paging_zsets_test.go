@@ -15,7 +15,7 @@ import (
 func zsetMember(i int) []byte { return fmt.Appendf(nil, "%0200d", i) }
 
 // pagedZSet makes a store on a failing disk with a sorted set of 400 members in some 50
-// pages, of which none that can be away is in memory.
+// pages, evicted where that is possible.
 func pagedZSet(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)

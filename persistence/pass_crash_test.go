@@ -14,8 +14,8 @@ import (
 )
 
 // TestCrashInAPassLeavesAPrefixOfHistory is TestCrashLeavesAPrefixOfHistory for
-// passes that are stopped anywhere, each batch of which is written at once, while
-// keys and databases change.
+// passes that are stopped anywhere and write each batch at once, while keys and
+// databases change.
 func TestCrashInAPassLeavesAPrefixOfHistory(t *testing.T) {
 	indexPages(t)
 	crashes := 0

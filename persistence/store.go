@@ -38,7 +38,7 @@ type Store struct {
 	catalog *catalog.Catalog // guarded by the lock of shard keyspace.TextShard
 
 	maxMemory atomic.Int64
-	bound     atomic.Int64 // what keys and values may take as far as the store decides; 0: no bound
+	bound     atomic.Int64 // what the store lets keys and values take; 0: no bound
 	policy    atomic.Int32
 	samples   atomic.Int32
 	uses      slots.Uses

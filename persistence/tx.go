@@ -147,8 +147,7 @@ func (tx *Tx) Unlock() {
 	tx.s.keyspace.Unlock(&set)
 }
 
-// SeeExpired has keys that have expired, but are still there, look as if they had not, until
-// the function that it returns is called.
+// SeeExpired makes expired keys visible until end is called.
 func (tx *Tx) SeeExpired() (end func()) {
 	now := tx.now
 	tx.now = math.MinInt64

@@ -370,11 +370,11 @@ func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.V
 	return errors.Join(err, it.Error(), it.Close(), lsm.ReadPages(c.db, phys, hash, key, v, 0, staged))
 }
 
-// readTailed reads a page of which tails are staged.
+// readTailed reads a page with staged deltas.
 func (c *checker) readTailed(pageKey, tails []byte, use func(page []byte) error) error {
 	b, closer, err := c.db.Get(pageKey)
 	if err != nil {
-		return fmt.Errorf("page %x, of which tails are staged: %w", format.PageID(pageKey), err)
+		return fmt.Errorf("page %x, with staged deltas: %w", format.PageID(pageKey), err)
 	}
 	return errors.Join(use(slices.Concat(b, tails)), closer.Close())
 }

@@ -314,7 +314,7 @@ func (t *teller) use(db int) {
 	t.last = db
 }
 
-// operation tells an operation that is of no type. rest follows it.
+// operation tells an operation that belongs to no type. rest follows it.
 func (t *teller) operation(op byte, args *structures.Args, rest []byte) error {
 	emptied := t.emptied
 	t.emptied = false

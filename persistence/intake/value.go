@@ -15,8 +15,8 @@ import (
 // are no batches under way that it would have to know of: what was written can be read.
 
 const (
-	// mostLarge is how many bytes of one value are in memory at most, beside what it knows of its pages, and
-	// leastLarge that under a small bound of memory, of which it is one part of largeIntakePart.
+	// mostLarge is how many bytes of one value are in memory at most, beside what it knows of its pages: one
+	// part in largeIntakePart of a small bound on memory, but at least leastLarge.
 	mostLarge, leastLarge, largeIntakePart = 64 << 20, 1 << 20, 8
 )
 
@@ -54,7 +54,7 @@ func (in *Intake) Grown(v structures.Value) error {
 
 // spill writes the changed pages of a value.
 func (in *Intake) spill(v writeback.Gradual) error {
-	if in.pager == nil { // a long string, of which nothing was written
+	if in.pager == nil { // a long string: nothing of it was written
 		v.Taint()
 	}
 	for more := true; more; {
@@ -100,7 +100,7 @@ func (in *Intake) portion(b *pebble.Batch, v writeback.Gradual) (more bool) {
 	return v.Part(writeback.PartPages, visit)
 }
 
-// shed has pages leave memory. Those that were used since the last time go only when it is asked again.
+// evict evicts pages. Those that were used since the last time go only when it is asked again.
 func (in *Intake) shed(p structures.Paged) {
 	for range 3 {
 		if over := p.Size() - in.Most/2; over > 0 {

@@ -44,8 +44,8 @@ func (p *Placer) Loosen(t *keyspace.Table, o *keyspace.Object, hash, at uint64, 
 	}
 }
 
-// Compact makes records of the objects that were used, as far as they
-// are small. Values that were handed out are not valid afterwards.
+// Compact makes records of the small ones of the objects that were used.
+// Values that were handed out are not valid afterwards.
 func (p *Placer) Compact() {
 	if len(p.paged) > 0 {
 		p.settlePages()

@@ -85,8 +85,8 @@ func (w *Writer) stageParts() {
 	})
 }
 
-// takeParts has the batch take the part that was encoded last, and remove what is staged of
-// its pages.
+// takeParts moves the part that was encoded last into the batch, which removes what is staged
+// of its pages.
 func (w *Writer) takeParts() {
 	m := &w.pass
 	if !m.stage.used {
