@@ -129,8 +129,8 @@ func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 			if e := tb.Expire(meta); e != 0 && e < tb.NextExpiry {
 				t.Fatalf("%.20q expires at %d, and the cycle comes at %d", tb.Key(meta), e, tb.NextExpiry)
 			}
-			if o := tb.Object(meta); o != nil && (o.Record != 0 || o.Loose || o.Edit != nil) {
-				t.Fatalf("%.20q is still in use: record %d, %v", o.Key, o.Record, o.Loose)
+			if o := tb.Object(meta); o != nil && (o.Record != 0 || o.Candidate || o.Edit != nil) {
+				t.Fatalf("%.20q is still in use: record %d, %v", o.Key, o.Record, o.Candidate)
 			} else if tb.IsCompact(meta) {
 				if _, value, _ := tb.Parts(meta); !rings(s, tb, tb.HashAt(i), value) {
 					t.Fatalf("parts of %.20q expire, and no alarm goes off", tb.Key(meta))

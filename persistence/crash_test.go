@@ -96,7 +96,7 @@ func runCrashes(t *testing.T, seed uint64) {
 			s.MakeRoom()
 			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
 		case 6, 7, 8:
-			shedEverything(s)
+			evictEverything(s)
 		case 9:
 			giveUp(t, s, m, r)
 		}

@@ -197,7 +197,7 @@ func (l *life) live() {
 		case 7:
 			l.cold()
 		case 10, 13, 15, 21:
-			shedEverything(l.s)
+			evictEverything(l.s)
 		case 12:
 			_ = l.s.Snapshot(fmt.Sprintf("snapshot-%d", step), nil)
 		case 20:

@@ -94,15 +94,15 @@ func TestGoldenIndexedSortedSets(t *testing.T) {
 		for member, score := range goldenIndexedScores() {
 			s.Add(ch, []byte(member), score, 0)
 		}
-		s.Shed(0) // makes pages of the index
+		s.Evict(0) // makes pages of the index
 	}, checkGoldenIndexedZSet)
 	openTight(t, goldenIndexedZSets, func(s *Store, tx *Tx) {
 		v, _, err := View[*zset.Set](tx, []byte("old-indexed"))
 		if err != nil || s.writer.PageReads.Load() != 0 {
 			t.Fatalf("%v, %d pages were read", err, s.writer.PageReads.Load())
 		}
-		if n, _ := v.Away(); n < 20 {
-			t.Errorf("%d pages are away", n)
+		if n, _ := v.Evicted(); n < 20 {
+			t.Errorf("%d pages are evicted", n)
 		}
 		checkGoldenIndexedZSet(t, tx, "old-")
 	})

@@ -114,7 +114,7 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 			n.setRefuse(w.r.IntN(2) == 0)
 			effects["refusal"]++
 		case k == 38:
-			shedEverything(n.s)
+			evictEverything(n.s)
 		default:
 			n.expire()
 		}

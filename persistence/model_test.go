@@ -320,7 +320,7 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 		case 0, 1, 2:
 			materialise(t, s)
 		case 3, 4, 5:
-			shedEverything(s)
+			evictEverything(s)
 		case 26, 27, 28:
 			s.SetMaxMemory(1, PolicySpill, 5)
 			s.MakeRoom()

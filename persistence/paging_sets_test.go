@@ -161,8 +161,8 @@ func TestIntegersWithoutIndexAreReadWithTheHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, _ := again.Away(); n == 0 || again.ResidentFrom() != 1<<63 {
-		t.Fatalf("%d pages away, resident from %x", n, again.ResidentFrom())
+	if n, _ := again.Evicted(); n == 0 || again.ResidentFrom() != 1<<63 {
+		t.Fatalf("%d pages evicted, resident from %x", n, again.ResidentFrom())
 	}
 	for id, page := range pages {
 		if err := again.SetPage(id, page); err != nil {

@@ -140,8 +140,8 @@ func TestSortedSetThatIsOnlyReadBecomesPages(t *testing.T) {
 	}
 	all(s, 1, func(tx *Tx) {
 		z, _, err := View[*zset.Set](tx, []byte("z"))
-		if n, _ := z.Away(); n < 40 || err != nil {
-			t.Errorf("%d pages are away, %v", n, err)
+		if n, _ := z.Evicted(); n < 40 || err != nil {
+			t.Errorf("%d pages are evicted, %v", n, err)
 		}
 	})
 	checkAccounts(t, s)

@@ -74,7 +74,7 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 				change()
 			}
 			if r.IntN(8) == 0 {
-				shedEverything(s)
+				evictEverything(s)
 			}
 		})
 	}

@@ -73,7 +73,7 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 		change func(t *testing.T, tx *Tx) string
 		read   func(t *testing.T, s *Store) string
 	}{
-		// Fields and members that are new are written as tails.
+		// Fields and members that are new are written as deltas.
 		{"hash that grows", func(t *testing.T, tx *Tx) string {
 			h, ch := staged(t, tx, "h", func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			for n := max(400, 1500-2*fields); n > 0; n-- {
@@ -209,7 +209,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 		c.mu.Lock()
 		c.every = 1 << 30
 		c.mu.Unlock()
-		shedEverything(s)
+		evictEverything(s)
 	}
 	closeStore(t, s)
 	left, counted := 0, 0

@@ -121,7 +121,7 @@ func (tx *Tx) Rename(from, to []byte) {
 		return // before from is gone
 	}
 	i := t.Find(tx.hash(from), from) // looking may have moved it
-	if !tx.placer.Gather(t.Object(t.Meta(i))) {
+	if !tx.placer.LoadAll(t.Object(t.Meta(i))) {
 		return
 	}
 	o, s, expire := tx.lift(t, i)
@@ -147,7 +147,7 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 		return false
 	}
 	i := t.Find(hash, key) // looking may have moved it
-	if !tx.placer.Gather(t.Object(t.Meta(i))) {
+	if !tx.placer.LoadAll(t.Object(t.Meta(i))) {
 		return false
 	}
 	o, s, expire := tx.lift(t, i)

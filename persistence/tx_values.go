@@ -187,7 +187,7 @@ func (tx *Tx) settle(e *keyspace.Edit) (removed bool) {
 	}
 	tx.s.writer.Enlarge(e.Table, o, e.Hash)
 	e.Table.SetMeta(i, e.Table.Meta(i)|keyspace.Dirty)
-	tx.placer.Loosen(e.Table, o, e.Hash, e.Table.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
+	tx.placer.CompactLater(e.Table, o, e.Hash, e.Table.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
 	return false
 }
 

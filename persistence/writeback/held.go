@@ -58,9 +58,9 @@ func (p *Pager) hold(id uint64) {
 	h.pages[id] = untilStaged
 }
 
-// holdTail holds a page with an encoded delta. If the page is held, the batch has it or
+// holdDelta holds a page with an encoded delta. If the page is held, the batch has it or
 // another delta: pages that are staged were freed.
-func (p *Pager) holdTail(id uint64) {
+func (p *Pager) holdDelta(id uint64) {
 	_, held := p.batchUnderWay().pages[id]
 	p.hold(id)
 	p.held.pages[id] = hold(held)
@@ -106,13 +106,13 @@ func (p *Pager) readStaged(pageKey []byte, use func(page []byte) error) error {
 	case b[0] == format.StagedPage:
 		err = use(b[1:])
 	default:
-		return errors.Join(closer.Close(), p.readTailed(pageKey, stagedKey, use))
+		return errors.Join(closer.Close(), p.readDeltas(pageKey, stagedKey, use))
 	}
 	return errors.Join(err, closer.Close())
 }
 
-// readTailed reads a page with staged deltas, unless they were moved meanwhile.
-func (p *Pager) readTailed(pageKey, stagedKey []byte, use func(page []byte) error) error {
+// readDeltas reads a page with staged deltas, unless they were moved meanwhile.
+func (p *Pager) readDeltas(pageKey, stagedKey []byte, use func(page []byte) error) error {
 	now := p.w.disk.DB.NewSnapshot()
 	defer now.Close()
 	b, closer, err := now.Get(pageKey)

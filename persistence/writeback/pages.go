@@ -118,7 +118,7 @@ func (w *Writer) Exceeds(v structures.Value) bool {
 	if !ok || bound == 0 {
 		return false
 	}
-	pages, bytes := p.Away()
+	pages, bytes := p.Evicted()
 	return pages > 0 && (bytes >= largePart(bound)/2 || w.large.Load()+bytes > largePart(bound) ||
 		w.keyspace.Memory.Load()+bytes > bound-bound/8)
 }
