@@ -55,7 +55,7 @@ func Prepare(v structures.Value) *Prepared {
 
 // recordWhole records that the key, which the record is about, is the value of p.
 func (tx *Tx) recordWhole(t *keyspace.Table, key []byte, p Prepared, expire int64) {
-	from, v := tx.rec.Len(), tx.s.written(p.value)
+	from, v := tx.rec.Len(), written(tx.s.Level(), p.value)
 	set := bigSet{phys: t.Phys, from: from}
 	s, ok := v.(*text.String)
 	switch {
@@ -123,11 +123,11 @@ func (tx *Tx) journal(flags byte) uint64 {
 	if tx.referred == 0 && size < bigRecord {
 		clear(tx.big)
 		tx.big = tx.big[:0]
-		return tx.appended(tx.s.append(tx.rec.Encoded(), flags, &tx.told))
+		return tx.appended(tx.s.feed.Append(&tx.s.commits.Journal, tx.rec.Encoded(), flags, &tx.told))
 	}
 	refs, loan := tx.references(), tx.loan
 	tx.loan = nil
-	return tx.appended(tx.s.appendBig(tx.rec.Take(), refs, loan, flags, &tx.told))
+	return tx.appended(tx.s.feed.AppendBig(&tx.s.commits.Journal, tx.rec.Take(), refs, loan, flags, &tx.told))
 }
 
 // appended notes that the client has to wait for a record, as for one that is big, that the death of the process would

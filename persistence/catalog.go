@@ -10,13 +10,6 @@ import (
 // users, the configuration of a group, and the moves of slots that it is to make, which each
 // leader goes on with. The catalog is guarded by the lock of one shard.
 
-// loadTexts reads the catalog as the last cut of the journal left it.
-func (s *Store) loadTexts() (err error) {
-	s.catalog, err = catalog.Load(s.files.Disk.DB, map[byte]catalog.Listener{
-		format.OpUser: s.opts.OnUsers, format.OpConfiguration: s.opts.OnConfiguration, format.OpMove: s.opts.OnMoves})
-	return err
-}
-
 // TextKind is a kind of texts.
 type TextKind byte
 

@@ -34,8 +34,13 @@ func (s *Store) Close() error {
 	}
 	s.cancel()
 	s.tasks.Wait()
-	if loaded {
-		s.flushLog(budget.C)
+	if loaded && s.DiskError() == nil {
+		if flushed, err := s.files.Disk.Flush(); err == nil { // tables are quicker to open than Pebble's log
+			select {
+			case <-flushed:
+			case <-budget.C: // the log has everything
+			}
+		}
 	}
 	err := errors.Join(s.unwritten(), s.files.Tail.Close(), s.closeLog(), s.files.Close())
 	for i := range s.keyspace.Shard {
@@ -97,22 +102,5 @@ func (s *Store) tidy() {
 	defer cancel()
 	if err := s.passes.Materialise(ctx); err != nil {
 		s.opts.Logf(LevelDebug, "the journal is not empty at the end: %v", err)
-	}
-}
-
-// flushLog writes what Pebble holds in memory to tables, which is quicker than
-// reading its log at the next Open. It waits no longer than until over: a disk
-// that does not take it has everything in the log.
-func (s *Store) flushLog(over <-chan time.Time) {
-	if s.DiskError() != nil {
-		return
-	}
-	flushed, err := s.files.Disk.Flush()
-	if err != nil {
-		return
-	}
-	select {
-	case <-flushed:
-	case <-over:
 	}
 }

@@ -62,7 +62,7 @@ func countAll(s *Store) tableStats {
 	s.tally.mu.Unlock()
 	for i := range s.keyspace.Shard {
 		s.keyspace.Shard[i].Mu.Lock()
-		s.countTables(i, &one)
+		one.count(&s.keyspace.Shard[i], s.files.Meta.Phys)
 		s.keyspace.Shard[i].Mu.Unlock()
 		all.add(&one, 1)
 	}

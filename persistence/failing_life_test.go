@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -153,11 +154,11 @@ func (l *life) write() {
 // cold makes the values that the disk has leave memory.
 func (l *life) cold() {
 	if l.s.passes.Materialise(context.Background()) == nil {
-		l.s.SetMaxMemory(1, PolicySpill, 5)
+		l.s.eviction.Set(1, eviction.Spill, 5)
 		for range 8 {
-			l.s.MakeRoom()
+			l.s.eviction.MakeRoom()
 		}
-		l.s.SetMaxMemory(pagedLimit(1), PolicySpill, 5)
+		l.s.eviction.Set(pagedLimit(1), eviction.Spill, 5)
 	}
 }
 

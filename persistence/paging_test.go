@@ -210,10 +210,10 @@ func TestLargeValueKeepsToTheBound(t *testing.T) {
 				}
 			}
 		})
-		s.MakeRoom()
+		s.eviction.MakeRoom()
 		if s.writer.Asked() {
 			materialise(t, s)
-			s.MakeRoom()
+			s.eviction.MakeRoom()
 		}
 		most = max(most, s.Memory())
 	}

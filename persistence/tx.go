@@ -70,7 +70,7 @@ type Tx struct {
 
 // NewTx returns a transaction that holds nothing.
 func (s *Store) NewTx() *Tx {
-	return &Tx{s: s, reads: s.commits.Reads(), placer: slots.New(&s.keyspace, &s.writer, &s.uses, operatorLog{s}.unreadable, s.txSeed.Add(0x9e3779b97f4a7c15)|1)}
+	return &Tx{s: s, reads: s.commits.Reads(), placer: slots.New(&s.keyspace, &s.writer, &s.uses, operatorLog{s}.unreadable, s.seed())}
 }
 
 // Lock locks the shards in set. now, unix time in ms, is the time for every
@@ -319,7 +319,7 @@ func (tx *Tx) expired(t *keyspace.Table, i int, hash uint64, key []byte) int {
 	t.Detach(i)
 	t.Erase(i)
 	tx.s.stats.expired.Add(1)
-	tx.s.event(EventExpired, tx.db, key)
+	tx.s.opts.event(EventExpired, tx.db, key)
 	if tx.OnChange != nil {
 		tx.OnChange(tx.db, key)
 	}

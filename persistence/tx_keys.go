@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
@@ -229,7 +230,7 @@ func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) (bool, error)
 		tx.SetString(to, payload, Expiry(expire))
 		return true, nil
 	}
-	v, err := tx.s.decodeDump(kind, payload)
+	v, err := decodeDump(&tx.s.heads, kind, payload)
 	if err != nil {
 		panic(fmt.Sprintf("persistence: a value does not decode what it encoded: %v", err))
 	}
@@ -330,19 +331,19 @@ func (tx *Tx) Restore(key []byte, kind structures.Kind, e Expiry, payload []byte
 		tx.SetString(key, payload, e)
 		return nil
 	}
-	v, err := tx.s.decodeDump(kind, payload)
+	v, err := decodeDump(&tx.s.heads, kind, payload)
 	if err != nil {
 		return err
 	}
 	return Replace(tx, key, v, e)
 }
 
-func (s *Store) decodeDump(kind structures.Kind, payload []byte) (structures.Value, error) {
+func decodeDump(h *heads.Heads, kind structures.Kind, payload []byte) (structures.Value, error) {
 	head, rest, err := cutBytes(payload)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	v, err := s.heads.Decode(kind, head)
+	v, err := h.Decode(kind, head)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 		if o.Edit != nil && o.Edit.Fresh && !o.Edit.Recorded() && create == nil {
 			return v, nil, false, nil
 		}
-		l := tx.s.limit(o.Value)
+		l := limitAt(tx.s.Level(), o.Value)
 		if l != nil && l.none {
 			return v, nil, false, l.changes.Err
 		}
@@ -77,7 +77,7 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 		return v, nil, false, nil
 	}
 	o := newObject(tx.s, create)
-	l := tx.s.limit(o.Value)
+	l := limitAt(tx.s.Level(), o.Value)
 	if l != nil && l.none {
 		return v, nil, false, l.changes.Err
 	}
@@ -212,7 +212,7 @@ func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) error {
 
 // ReplacePrepared is Replace for a value that was prepared.
 func ReplacePrepared(tx *Tx, key []byte, p *Prepared, e Expiry) error {
-	if err := tx.s.permits(p.value); err != nil {
+	if err := permits(tx.s.Level(), p.value); err != nil {
 		return err
 	}
 	tx.put(key, p, e)
