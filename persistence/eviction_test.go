@@ -8,7 +8,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/eviction"
-	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -123,21 +122,6 @@ func TestPoliciesDeleteWhatTheyMay(t *testing.T) {
 	}
 }
 
-// The only key that may go is found, in whichever shard it is.
-func TestOnlyKeyWithAnExpiryIsEvicted(t *testing.T) {
-	s := openMemory(t, Options{IdleAfter: -1})
-	defer func() { closeStore(t, s) }()
-	setOne(s, s.NewTx(), []byte("big"), make([]byte, 100_000))
-	for i := range 200 {
-		all(s, 1, func(tx *Tx) { tx.SetString(benchKey(nil, i), []byte("v"), 1e6) })
-		s.eviction.Set(s.Memory()-1, eviction.VolatileRandom, 5)
-		s.eviction.MakeRoom()
-		if s.eviction.Over() {
-			t.Fatalf("key %d of those with an expiry is still there", i)
-		}
-	}
-}
-
 func TestReadOfExpiredKeyDeletesIt(t *testing.T) {
 	mem := vfs.NewMem()
 	s := openMemory(t, Options{FS: mem})
@@ -165,49 +149,6 @@ func TestReadOfExpiredKeyDeletesIt(t *testing.T) {
 		}
 	})
 	closeStore(t, s)
-}
-
-func TestSpillBelowItsFloorRefusesWrites(t *testing.T) {
-	s := openMemory(t, Options{IdleAfter: -1})
-	defer closeStore(t, s)
-	for _, c := range []struct {
-		bound int64
-		over  bool
-	}{{0, false}, {1, true}, {writeback.Floor - 1, true}, {writeback.Floor, false}, {1 << 30, false}} {
-		s.eviction.Set(c.bound, eviction.Spill, 5)
-		if got := s.eviction.Over(); got != c.over {
-			t.Errorf("Over with a limit of %d: got %v, want %v", c.bound, got, c.over)
-		}
-	}
-}
-
-// TestVolatileTTLEvictsWhatExpiresFirst gives key i an expiry that grows with i:
-// the keys that go are to be the first ones, but for the chance of the samples.
-func TestVolatileTTLEvictsWhatExpiresFirst(t *testing.T) {
-	const n = 1000
-	s := openMemory(t, Options{IdleAfter: -1, Seed: 1})
-	defer closeStore(t, s)
-	all(s, 1, func(tx *Tx) {
-		for i := range n {
-			tx.SetString(benchKey(nil, i), make([]byte, 100), Expiry(1e6+1000*i))
-		}
-	})
-	s.eviction.Set(s.Memory()*9/10, eviction.VolatileTTL, 10)
-	for s.eviction.Over() {
-		s.eviction.MakeRoom()
-	}
-	gone, sum := 0, 0
-	all(s, 1, func(tx *Tx) {
-		for i := range n {
-			if tx.Kind(benchKey(nil, i)) != structures.KindString {
-				gone++
-				sum += i
-			}
-		}
-	})
-	if gone == 0 || gone > n/2 || sum/gone > n*2/5 {
-		t.Errorf("%d of %d keys went, on average number %d", gone, n, sum/max(gone, 1))
-	}
 }
 
 // A reply under SyncAlways shows nothing that a crash undoes: that a key is not there because it was evicted waits for

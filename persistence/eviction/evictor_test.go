@@ -125,18 +125,35 @@ func TestTheBestOfTheSampleGoes(t *testing.T) {
 	}
 }
 
-// The derived bound limits what spills, and refuses no command under other policies.
-func TestDerivedBoundRefusesNothing(t *testing.T) {
+// The only key that may go is found, in whichever shard it is.
+func TestOnlyKeyWithAnExpiryIsEvicted(t *testing.T) {
 	r := newRig(t)
-	r.Derived = writeback.Floor
-	r.put("k", 0, 0)
-	if r.Set(0, Spill, 5); r.SpillBound() != writeback.Floor || r.Bound() != writeback.Floor || r.Over() {
-		t.Errorf("spill: bounds %d and %d, over %v", r.SpillBound(), r.Bound(), r.Over())
+	r.put("stays", 0, 10)
+	for i := range 200 {
+		r.put(fmt.Sprint(i), 1e9, 10)
+		r.Set(r.keyspace.Memory.Load()-1, VolatileRandom, 5)
+		if r.MakeRoom(); r.Over() {
+			t.Fatalf("key %d of those with an expiry is still there", i)
+		}
 	}
-	if r.Set(0, None, 5); r.SpillBound() != 0 || r.Bound() != writeback.Floor || r.Over() {
-		t.Errorf("none: bounds %d and %d, over %v", r.SpillBound(), r.Bound(), r.Over())
-	}
-	if r.Set(writeback.Floor-1, Spill, 5); !r.Over() {
-		t.Error("a bound below the floor holds nothing")
+}
+
+// The derived bound limits what spills, and refuses no command under other policies. Under Spill a bound below the floor holds nothing.
+func TestBounds(t *testing.T) {
+	for _, c := range []struct {
+		policy                Policy
+		bytes, derived, spill int64
+		over                  bool
+	}{
+		{Spill, 0, 0, 0, false}, {Spill, 1, 0, 1, true}, {Spill, writeback.Floor - 1, 0, writeback.Floor - 1, true},
+		{Spill, writeback.Floor, 0, writeback.Floor, false}, {Spill, 0, writeback.Floor, writeback.Floor, false},
+		{None, 1, 0, 0, true}, {None, 0, 1, 0, false},
+	} {
+		r := newRig(t)
+		r.Derived = c.derived
+		r.put("k", 0, 0)
+		if r.Set(c.bytes, c.policy, 5); r.SpillBound() != c.spill || r.Bound() != max(c.bytes, c.derived) || r.Over() != c.over {
+			t.Errorf("%+v: bounds %d and %d, over %v", c, r.SpillBound(), r.Bound(), r.Over())
+		}
 	}
 }
