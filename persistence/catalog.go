@@ -43,28 +43,28 @@ func (t Texts) changes() bool {
 		return false
 	}
 	t.tx.seal()
-	t.tx.hasLast = false
-	t.tx.apart, t.tx.changed = true, true
+	t.tx.rec.hasLast = false
+	t.tx.rec.apart, t.tx.changed = true, true
 	return true
 }
 
 // Set keeps a text in place of the one of that name.
 func (t Texts) Set(name, text string) {
 	if t.changes() {
-		t.Texts.Set(&t.tx.rec, name, text)
+		t.Texts.Set(&t.tx.rec.Change, name, text)
 	}
 }
 
 // Delete removes a text.
 func (t Texts) Delete(name string) {
 	if t.changes() {
-		t.Texts.Remove(&t.tx.rec, name)
+		t.Texts.Remove(&t.tx.rec.Change, name)
 	}
 }
 
 // Clear removes all texts of the kind.
 func (t Texts) Clear() {
 	if t.Len() > 0 && t.changes() {
-		t.Texts.Clear(&t.tx.rec)
+		t.Texts.Clear(&t.tx.rec.Change)
 	}
 }

@@ -98,9 +98,9 @@ func (tx *Tx) Swap(a, b int) {
 
 // remap records the mapping of databases.
 func (tx *Tx) remap() {
-	format.RecordMapping(&tx.rec, tx.s.files.Meta.Next, tx.s.files.Meta.Phys)
-	tx.hasLast = false
-	tx.apart, tx.changed = true, true
+	format.RecordMapping(&tx.rec.Change, tx.s.files.Meta.Next, tx.s.files.Meta.Phys)
+	tx.rec.hasLast = false
+	tx.rec.apart, tx.changed = true, true
 	tx.s.tracker.Load().flushed()
 }
 

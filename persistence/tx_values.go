@@ -161,9 +161,9 @@ func (tx *Tx) settle(e *keyspace.Edit) (removed bool) {
 		e.Table.Erase(i)
 		return true
 	}
-	tx.about(e.Table, o.Key)
+	tx.rec.about(e.Table, o.Key)
 	if tx.s.feed.Active() {
-		tx.told.Add(&tx.s.feed, o, e.Change.Encoded(), e.Fresh)
+		tx.rec.told.Add(&tx.s.feed, o, e.Change.Encoded(), e.Fresh)
 	}
 	if e.Fresh {
 		tx.rec.Append(e.Created.Encoded())
@@ -235,11 +235,11 @@ func (tx *Tx) put(key []byte, p *Prepared, e Expiry) {
 
 // replace is Replace at a slot that locate found.
 func (tx *Tx) replace(t *keyspace.Table, i int, hash uint64, key []byte, p Prepared, expire int64) {
-	tx.about(t, key)
-	if len(tx.big) > 0 {
-		tx.supersede(t, key)
+	tx.rec.about(t, key)
+	if len(tx.rec.big) > 0 {
+		tx.rec.supersede(t, key)
 	}
-	tx.recordWhole(t, key, p, expire)
+	tx.rec.whole(t, key, p, expire)
 	o := &keyspace.Object{Key: append([]byte(nil), key...), Value: p.value, Expire: expire, Whole: true}
 	i = tx.placer.Place(t, i, hash, o)
 	tx.s.writer.Enlarge(t, o, hash)
