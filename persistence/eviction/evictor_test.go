@@ -10,6 +10,9 @@ import (
 	"github.com/vigildb/vigil/persistence/writeback"
 )
 
+// now is the time in ms.
+const now = 10_000_000
+
 // rig is an evictor of a keyspace without a disk, and its host.
 type rig struct {
 	Evictor
@@ -50,7 +53,7 @@ func newRig(t *testing.T) *rig {
 	r.writer.Init(writeback.Config{Host: writerHost{r: r}, Keyspace: &r.keyspace, Keys: &r.keys})
 	r.placer = slots.New(&r.keyspace, &r.writer, &r.uses, func(error) {}, 1)
 	r.Config = Config{Host: r, Keyspace: &r.keyspace, Writer: &r.writer, Uses: &r.uses,
-		Now: func() int64 { return 100_000 }, Seed: func() uint64 { return 7 }}
+		Now: func() int64 { return now }, Seed: func() uint64 { return 7 }}
 	return r
 }
 
@@ -62,7 +65,7 @@ func (r *rig) put(key string, expire, ago int64) {
 	set.Add(hash)
 	r.keyspace.Lock(&set, true)
 	t := r.keyspace.Table(sh, 0)
-	r.placer.Clock = r.uses.ClockAt(100_000 - 1000*ago)
+	r.placer.Clock = r.uses.ClockAt(now - 1000*ago)
 	r.placer.SetString(t, t.Find(hash, []byte(key)), hash, []byte(key), make([]byte, 100), expire)
 	r.keyspace.Unlock(&set)
 }
@@ -97,10 +100,12 @@ func TestPoliciesRemoveWhatTheyMay(t *testing.T) {
 	}
 }
 
-// Of keys in the same shard the one that was not used for longest goes first under LRU, and the one that expires first under TTL.
+// Of keys in the same shard the one that was not used for longest goes first under LRU and LFU, and the one that expires first under
+// TTL.
 func TestTheBestOfTheSampleGoes(t *testing.T) {
-	for policy, want := range map[Policy]string{AllKeysLRU: "old", VolatileTTL: "soon"} {
+	for policy, want := range map[Policy]string{AllKeysLRU: "old", AllKeysLFU: "old", VolatileTTL: "soon"} {
 		r := newRig(t)
+		r.Set(0, policy, 5) // says what counts as a use
 		shard := -1
 		for i, n := 0, 0; n < 3; i++ { // three keys of one shard
 			key := fmt.Sprint([]string{"old", "soon", "other"}[n], i)
@@ -109,7 +114,7 @@ func TestTheBestOfTheSampleGoes(t *testing.T) {
 				continue
 			}
 			shard = sh
-			r.put(key, []int64{3e9, 1e9, 2e9}[n], []int64{90, 10, 20}[n])
+			r.put(key, []int64{3e9, 1e9, 2e9}[n], []int64{200, 10, 20}[n])
 			n++
 		}
 		r.Set(r.keyspace.Memory.Load()-1, policy, 5)
