@@ -293,12 +293,7 @@ func (tx *Tx) find(hash uint64, key []byte) (t *keyspace.Table, i int, ok bool) 
 	return t, i, true
 }
 
-// read is find for commands that use the value.
-func (tx *Tx) read(key []byte) (t *keyspace.Table, i int, ok bool) {
-	return tx.readAt(tx.hash(key), key)
-}
-
-// readAt is read of a key whose hash is known.
+// readAt is find for commands that use the value.
 func (tx *Tx) readAt(hash uint64, key []byte) (t *keyspace.Table, i int, ok bool) {
 	t, i, ok = tx.find(hash, key)
 	if ok && !tx.NoTouch && !tx.s.uses.LRM.Load() {

@@ -34,7 +34,7 @@ func (tx *Tx) resolve(t *keyspace.Table, i int, e Expiry) int64 {
 // structures.ErrWrongType if it holds something else. The bytes are valid, and
 // must not be written to, until the next change or Unlock.
 func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
-	t, i, ok := tx.read(key)
+	t, i, ok := tx.readAt(tx.hash(key), key)
 	if !ok {
 		return nil, false, tx.placer.Err
 	}
