@@ -3,6 +3,7 @@ package persistence
 import (
 	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/reserve"
+	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/persistence/tasks"
 )
 
@@ -18,7 +19,7 @@ func (s *Store) startTasks() {
 		commit = s.commits.Start()
 	}
 	s.commits.Serve(commit)
-	list := []*tasks.Work{commit, s.passes.Work(), s.warmer.Work(), s.touchTask()}
+	list := []*tasks.Work{commit, s.passes.Work(), s.warmer.Work(), touchTask(&s.keyspace.Pool)}
 	if s.opts.Reserve > 0 {
 		list = append(list, &tasks.Work{Name: "room", Period: reserve.Period, Step: func(bool) {
 			s.reserve.Watch(func() bool { return s.files.Disk.Err() == nil })
@@ -28,13 +29,13 @@ func (s *Store) startTasks() {
 }
 
 // touchTask is the task that touches pages of the slabs ahead of their use.
-func (s *Store) touchTask() *tasks.Work {
+func touchTask(pool *slab.Pool) *tasks.Work {
 	t := &tasks.Work{Name: "touch", Wake: make(chan struct{}, 1)}
 	t.Step = func(bool) {
-		if s.keyspace.Pool.TouchNext() {
+		if pool.TouchNext() {
 			t.Signal() // perhaps there is more
 		}
 	}
-	s.keyspace.Pool.NotifyTouch(t.Signal)
+	pool.NotifyTouch(t.Signal)
 	return t
 }

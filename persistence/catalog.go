@@ -10,13 +10,6 @@ import (
 // users, the configuration of a group, and the moves of slots that it is to make, which each
 // leader goes on with. The catalog is guarded by the lock of one shard.
 
-// loadTexts reads the catalog as the last cut of the journal left it.
-func (s *Store) loadTexts() (err error) {
-	s.catalog, err = catalog.Load(s.files.Disk.DB, map[byte]catalog.Listener{
-		format.OpUser: s.opts.OnUsers, format.OpConfiguration: s.opts.OnConfiguration, format.OpMove: s.opts.OnMoves})
-	return err
-}
-
 // TextKind is a kind of texts.
 type TextKind byte
 
@@ -50,28 +43,28 @@ func (t Texts) changes() bool {
 		return false
 	}
 	t.tx.seal()
-	t.tx.hasLast = false
-	t.tx.apart, t.tx.changed = true, true
+	t.tx.rec.hasLast = false
+	t.tx.rec.apart, t.tx.changed = true, true
 	return true
 }
 
 // Set keeps a text in place of the one of that name.
 func (t Texts) Set(name, text string) {
 	if t.changes() {
-		t.Texts.Set(&t.tx.rec, name, text)
+		t.Texts.Set(&t.tx.rec.Change, name, text)
 	}
 }
 
 // Delete removes a text.
 func (t Texts) Delete(name string) {
 	if t.changes() {
-		t.Texts.Remove(&t.tx.rec, name)
+		t.Texts.Remove(&t.tx.rec.Change, name)
 	}
 }
 
 // Clear removes all texts of the kind.
 func (t Texts) Clear() {
 	if t.Len() > 0 && t.changes() {
-		t.Texts.Clear(&t.tx.rec)
+		t.Texts.Clear(&t.tx.rec.Change)
 	}
 }

@@ -40,7 +40,7 @@ func documentStore(t *testing.T) *disktest.Disk {
 	return fs
 }
 
-// quietLog is the logger of an instance of Pebble of which nothing is to be said.
+// quietLog is a logger that discards what Pebble says.
 func quietLog(behind *fence.FS) pebble.Logger {
 	return files.PebbleLog{Operator: operatorLog{&Store{opts: Options{}.withDefaults()}}, Behind: behind}
 }

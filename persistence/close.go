@@ -19,8 +19,8 @@ const (
 )
 
 // Close stops the background work, writes the rest of the journal and closes
-// the disk. No transaction may be under way, nor Load. Values are materialised as
-// far as there is time: the next Open replays the journal for the others. A pass
+// the disk. No transaction may be under way, nor Load. Values are materialised
+// while there is time: the next Open replays the journal for the others. A pass
 // under way is stopped; what it has done counts, by its marks.
 func (s *Store) Close() error {
 	budget := time.NewTimer(closeBudget)
@@ -34,8 +34,13 @@ func (s *Store) Close() error {
 	}
 	s.cancel()
 	s.tasks.Wait()
-	if loaded {
-		s.flushLog(budget.C)
+	if loaded && s.DiskError() == nil {
+		if flushed, err := s.files.Disk.Flush(); err == nil { // tables are quicker to open than Pebble's log
+			select {
+			case <-flushed:
+			case <-budget.C: // the log has everything
+			}
+		}
 	}
 	err := errors.Join(s.unwritten(), s.files.Tail.Close(), s.closeLog(), s.files.Close())
 	for i := range s.keyspace.Shard {
@@ -87,8 +92,8 @@ func (s *Store) unwritten() error {
 	return &Lost{Changes: lost, Kept: s.files.Tail != nil && !s.files.Tail.Broken() && s.commits.Journal.Exposed() <= s.commits.Synced(), Reason: err}
 }
 
-// tidy empties the journal before an orderly end, as far as there is time, so
-// that the next Open has little to replay. Nothing depends on it.
+// tidy empties the journal before an orderly end, if there is time, for a quick
+// Open. Nothing depends on it.
 func (s *Store) tidy() {
 	if s.opts.InMemory || s.commits.Length.Bytes() < tidyFrom || s.DiskError() != nil {
 		return
@@ -97,22 +102,5 @@ func (s *Store) tidy() {
 	defer cancel()
 	if err := s.passes.Materialise(ctx); err != nil {
 		s.opts.Logf(LevelDebug, "the journal is not empty at the end: %v", err)
-	}
-}
-
-// flushLog writes what Pebble holds in memory to tables, which is quicker than
-// reading its log at the next Open. It waits no longer than until over: a disk
-// that does not take it has everything in the log.
-func (s *Store) flushLog(over <-chan time.Time) {
-	if s.DiskError() != nil {
-		return
-	}
-	flushed, err := s.files.Disk.Flush()
-	if err != nil {
-		return
-	}
-	select {
-	case <-flushed:
-	case <-over:
 	}
 }

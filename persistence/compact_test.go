@@ -62,7 +62,7 @@ func countAll(s *Store) tableStats {
 	s.tally.mu.Unlock()
 	for i := range s.keyspace.Shard {
 		s.keyspace.Shard[i].Mu.Lock()
-		s.countTables(i, &one)
+		one.count(&s.keyspace.Shard[i], s.files.Meta.Phys)
 		s.keyspace.Shard[i].Mu.Unlock()
 		all.add(&one, 1)
 	}
@@ -129,8 +129,8 @@ func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 			if e := tb.Expire(meta); e != 0 && e < tb.NextExpiry {
 				t.Fatalf("%.20q expires at %d, and the cycle comes at %d", tb.Key(meta), e, tb.NextExpiry)
 			}
-			if o := tb.Object(meta); o != nil && (o.Record != 0 || o.Loose || o.Edit != nil) {
-				t.Fatalf("%.20q is still in use: record %d, %v", o.Key, o.Record, o.Loose)
+			if o := tb.Object(meta); o != nil && (o.Record != 0 || o.Candidate || o.Edit != nil) {
+				t.Fatalf("%.20q is still in use: record %d, %v", o.Key, o.Record, o.Candidate)
 			} else if tb.IsCompact(meta) {
 				if _, value, _ := tb.Parts(meta); !rings(s, tb, tb.HashAt(i), value) {
 					t.Fatalf("parts of %.20q expire, and no alarm goes off", tb.Key(meta))
@@ -142,8 +142,7 @@ func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 	return sh.Mem, counted
 }
 
-// rings reports whether there is an alarm for the record of a value of which parts
-// expire, or none is needed.
+// rings reports whether the record of a value has the alarm that its parts need.
 func rings(s *Store, tb *keyspace.Table, hash uint64, record []byte) bool {
 	v, ok := s.keyspace.LoadCompact(record).Value.(keyspace.Timed)
 	if !ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
 )
@@ -73,7 +74,7 @@ func moveUnits(t *testing.T, s *Store, seed uint64, rounds, counters int, now *a
 		for _, k := range [][]byte{a, b, own, brief} {
 			set.Add(s.Hash(k))
 		}
-		s.MakeRoom()
+		s.eviction.MakeRoom()
 		tx.Lock(&set, now.Load())
 		tx.Select(0)
 		if from, _, _ := tx.String(a); len(from) > 0 && string(a) != string(b) {
@@ -114,8 +115,8 @@ func churn(t *testing.T, s *Store, now *atomic.Int64, stop chan struct{}) {
 		default:
 		}
 		now.Add(1)
-		s.SetMaxMemory(int64(i%3)*4096, PolicySpill, 3)
-		s.MakeRoom()
+		s.eviction.Set(int64(i%3)*4096, eviction.Spill, 3)
+		s.eviction.MakeRoom()
 		s.ExpireCycle(now.Load(), 1e6)
 		s.Stats()
 		if i%5 == 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -92,11 +93,11 @@ func runCrashes(t *testing.T, seed uint64) {
 			}
 			c.acked.Store(max(lsn, c.acked.Load()))
 		case 5:
-			s.SetMaxMemory(1, PolicySpill, 5)
-			s.MakeRoom()
-			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
+			s.eviction.Set(1, eviction.Spill, 5)
+			s.eviction.MakeRoom()
+			s.eviction.Set(pagedLimit(seed), eviction.Spill, 5)
 		case 6, 7, 8:
-			shedEverything(s)
+			evictEverything(s)
 		case 9:
 			giveUp(t, s, m, r)
 		}

@@ -37,7 +37,7 @@
 // repaired; commits takes what is recorded to the device, and tells when it is there; tasks is background work in steps;
 // heads reads keys of the disk into tables; slots is what a transaction and a replay do alike to the slots of these, and replay applies
 // the journal to them; passes is when values are written, and what is cut off the journal then. expiry is the index of keys on
-// disk that expire, intake fills databases beside the journal, writeback the passes and the pages of large values, reserve room on a full disk, catalog what a store keeps as texts, snapshot
+// disk that expire, intake fills databases beside the journal, writeback the passes and the pages of large values, eviction what goes when memory is short, reserve room on a full disk, catalog what a store keeps as texts, snapshot
 // the snapshots of a directory, and what they say of themselves. check reads a store that is not open.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.

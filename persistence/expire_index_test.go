@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
@@ -24,14 +25,14 @@ import (
 // when it has found none a few times it does not look again before the next pass.
 func spillAll(t testing.TB, s *Store) {
 	t.Helper()
-	s.SetMaxMemory(1, PolicySpill, 5)
+	s.eviction.Set(1, eviction.Spill, 5)
 	for range 10 {
 		materialise(t, s)
-		for before := int64(-1); s.Stats().Spilled != before; s.MakeRoom() {
+		for before := int64(-1); s.Stats().Spilled != before; s.eviction.MakeRoom() {
 			before = s.Stats().Spilled
 		}
 	}
-	s.SetMaxMemory(0, PolicySpill, 5)
+	s.eviction.Set(0, eviction.Spill, 5)
 }
 
 // cycles runs n rounds as the server does in a tenth of a second each.

@@ -30,8 +30,8 @@ func (f diskFault) String() string {
 	return [...]string{"ENOSPC", "EIO", "failed read", "failed sync", "EIO after the fact"}[f]
 }
 
-// failingDisk is a file system of which the k-th operation fails, or all from
-// the k-th on, until it is healed.
+// failingDisk is a file system whose k-th operation fails, or all from the k-th
+// on, until it is healed.
 type failingDisk struct {
 	vfs.FS
 	fault diskFault
@@ -101,7 +101,7 @@ func (d *failingDisk) lasts() bool {
 	return !d.only && d.hits > 0 && d.k >= 0
 }
 
-// opKind is what an operation does, as far as that matters to a fault.
+// opKind is a kind of operations that a fault may be for.
 type opKind int
 
 const (

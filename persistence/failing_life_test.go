@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -153,11 +154,11 @@ func (l *life) write() {
 // cold makes the values that the disk has leave memory.
 func (l *life) cold() {
 	if l.s.passes.Materialise(context.Background()) == nil {
-		l.s.SetMaxMemory(1, PolicySpill, 5)
+		l.s.eviction.Set(1, eviction.Spill, 5)
 		for range 8 {
-			l.s.MakeRoom()
+			l.s.eviction.MakeRoom()
 		}
-		l.s.SetMaxMemory(pagedLimit(1), PolicySpill, 5)
+		l.s.eviction.Set(pagedLimit(1), eviction.Spill, 5)
 	}
 }
 
@@ -197,7 +198,7 @@ func (l *life) live() {
 		case 7:
 			l.cold()
 		case 10, 13, 15, 21:
-			shedEverything(l.s)
+			evictEverything(l.s)
 		case 12:
 			_ = l.s.Snapshot(fmt.Sprintf("snapshot-%d", step), nil)
 		case 20:
@@ -251,8 +252,8 @@ func (l *life) crash() {
 	l.restart(Options{FS: clone})
 }
 
-// restart opens what is on a disk: it has everything promised and is the state
-// after one of the transactions, whose last record it returns.
+// restart opens what is on a disk and checks that this is the state after one of
+// the transactions and lacks nothing promised. It returns the last record.
 func (l *life) restart(o Options) (lsn uint64) {
 	l.t.Helper()
 	o.Databases, o.IdleAfter = modelDBs, -1

@@ -4,8 +4,6 @@ import (
 	"errors"
 
 	"github.com/vigildb/vigil/persistence/feed"
-	"github.com/vigildb/vigil/persistence/journal"
-	"github.com/vigildb/vigil/structures/text"
 )
 
 // What is recorded, as commands; see package feed.
@@ -33,26 +31,3 @@ func (s *Store) StartFeed(to Feed, o FeedOptions) (uint64, error) {
 
 // StopFeed ends the feed, to which calls that are under way may still give records.
 func (s *Store) StopFeed() { s.feed.Stop() }
-
-// append adds a record to the journal, and tells it. told may be nil if the record has no operations of types.
-func (s *Store) append(rec []byte, flags byte, told *feed.Telling) uint64 {
-	if !s.feed.Active() {
-		return s.commits.Journal.Append(rec, flags)
-	}
-	return s.feed.Record(rec, told, func() uint64 { return s.commits.Journal.Append(rec, flags) })
-}
-
-// appendBig is append for a record that refers to bytes.
-func (s *Store) appendBig(rec []byte, refs []journal.Reference, loan *text.Loan, flags byte, told *feed.Telling) uint64 {
-	if !s.feed.Active() {
-		return s.commits.Journal.AppendBig(rec, refs, loan, flags)
-	}
-	var whole []byte
-	done := 0
-	for _, r := range refs {
-		whole = append(append(whole, rec[done:r.At]...), r.Bytes...)
-		done = r.At
-	}
-	whole = append(whole, rec[done:]...)
-	return s.feed.Record(whole, told, func() uint64 { return s.commits.Journal.AppendBig(rec, refs, loan, flags) })
-}

@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/files"
@@ -63,13 +62,4 @@ func (s *Store) closeLog() (err error) {
 		return nil
 	}
 	return err
-}
-
-// seal adds to a batch what it may hold of the journal, see [files.Files.Seal]. A member adds that what the batch has may be all that
-// is committed.
-func (s *Store) seal(b *pebble.Batch, lsn uint64) error {
-	if s.member != nil {
-		return s.member.Rest(b)
-	}
-	return s.files.Seal(b, lsn)
 }

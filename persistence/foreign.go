@@ -13,9 +13,9 @@ import (
 // has room up to the last of its nodes: a few bytes could make both large, and in
 // good faith, as what is left of ten million nodes may be some in high slots.
 //
-// So numbers are kept as they are up to foreignPages, and one more for each eight
-// bytes of the payload, of which a page takes more; and if pages are many, only
-// where they are foreignBytes long on average. Otherwise the elements are
+// So numbers are kept up to foreignPages, and one more for each eight bytes of the
+// payload, which is less than a page takes; and if pages are many, only if they
+// are foreignBytes long on average. Otherwise the elements are
 // renumbered without gaps: their order, which decides ties, stays.
 const (
 	// foreignPages are the pages of a schedule of a million nodes, however many

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
@@ -20,7 +21,7 @@ const frozenDir = "frozen"
 const frozenPart, leastFrozen = 8, 16 << 20
 
 // Frozen is what a store had at a moment, while the store goes on: a snapshot that is open. Its files are links to those of
-// the store as far as possible.
+// the store where that is possible.
 type Frozen struct {
 	of, s  *Store
 	record uint64
@@ -59,8 +60,8 @@ func (s *Store) freeze() (*Frozen, error) {
 	}
 	o := s.opts
 	o.Dir, o.InMemory, o.MapTail, o.Reserve, o.OnEvent, o.IdleAfter, o.Sync = dir, false, nil, 0, nil, -1, SyncNever
-	o.MaxMemory, o.DerivedMaxMemory, o.Policy = leastFrozen, 0, PolicySpill
-	if bound := s.bound.Load(); bound > 0 {
+	o.MaxMemory, o.DerivedMaxMemory, o.Policy = leastFrozen, 0, eviction.Spill
+	if bound := s.eviction.Bound(); bound > 0 {
 		o.MaxMemory = max(leastFrozen, bound/frozenPart)
 	}
 	o.CacheBytes = 0
@@ -196,7 +197,7 @@ func (w *frozenWalk) large(key []byte) error {
 	err = errors.Join(err, w.tx.Err()) // of a page, too
 	w.tx.Commit()
 	w.tx.Unlock()
-	w.f.s.MakeRoom()
+	w.f.s.eviction.MakeRoom()
 	return err
 }
 

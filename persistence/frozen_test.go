@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -28,7 +29,7 @@ func TestFrozenCopyStaysAsItWas(t *testing.T) {
 	if _, err := s.Freeze(); !errors.Is(err, ErrIntake) {
 		t.Errorf("a second one: got %v", err)
 	}
-	f.s.SetMaxMemory(64<<10, PolicySpill, 5) // none of the larger values fits
+	f.s.eviction.Set(64<<10, eviction.Spill, 5) // none of the larger values fits
 	all(s, 1, func(tx *Tx) { tx.FlushAll() })
 	if err := s.purger.Run(); err != nil {
 		t.Error(err)

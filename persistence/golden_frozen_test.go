@@ -15,7 +15,7 @@ import (
 // changes.
 const format2Sum = "f3416d122cdcacbacc6181909eb0db416d5a27c22091b8d8fc119364bddb40ec"
 
-// goldenFiles calls f with the files of the golden stores in a format, of which there are count.
+// goldenFiles calls f with the count files of the golden stores in a format.
 func goldenFiles(t *testing.T, format string, count int, f func(path string, b []byte)) {
 	t.Helper()
 	stores, err := filepath.Glob(filepath.Join("testdata", format+"*"))

@@ -103,8 +103,8 @@ func TestGoldenIndexedStreams(t *testing.T) {
 		if err != nil || s.writer.PageReads.Load() != 1 {
 			t.Fatalf("%v, %d pages were read; want the last one", err, s.writer.PageReads.Load())
 		}
-		if n, _ := v.Away(); n < 2 {
-			t.Errorf("%d pages are away", n)
+		if n, _ := v.Evicted(); n < 2 {
+			t.Errorf("%d pages are evicted", n)
 		}
 		checkStoredStreams(t, tx, "old-", names)
 	})

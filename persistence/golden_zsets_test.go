@@ -16,7 +16,7 @@ import (
 const goldenZSets = "testdata/format3-zsets"
 
 // goldenScores are the members of each sorted set: one in its head, the others in pages,
-// of which one member fills its own.
+// where one member fills its own.
 func goldenScores() map[string]map[string]float64 {
 	small, paged, large := map[string]float64{}, map[string]float64{}, map[string]float64{}
 	for i, score := range []float64{0, math.Copysign(0, -1), 1.5, -2, math.Inf(1), math.Inf(-1), 1e300} {
@@ -68,14 +68,14 @@ func checkGoldenZSets(t *testing.T, tx *Tx, prefix string) {
 	}
 }
 
-// The store in testdata/format3-indexed-zsets has a sorted set of which the index and the
-// branches are pages. It is written anew by
+// The store in testdata/format3-indexed-zsets has a sorted set whose index and branches
+// are pages. It is written anew by
 //
 //	go test ./persistence -run TestGoldenIndexedSortedSets -golden
 const goldenIndexedZSets = "testdata/format3-indexed-zsets"
 
-// goldenIndexedScores has members that begin alike, with scores of which many are equal,
-// and one that fills its own page.
+// goldenIndexedScores has members that begin alike, many with equal scores, and one that
+// fills its own page.
 func goldenIndexedScores() map[string]float64 {
 	scores := map[string]float64{fmt.Sprintf("%03000d", 1): 2}
 	for i := range 1000 {
@@ -94,15 +94,15 @@ func TestGoldenIndexedSortedSets(t *testing.T) {
 		for member, score := range goldenIndexedScores() {
 			s.Add(ch, []byte(member), score, 0)
 		}
-		s.Shed(0) // makes pages of the index
+		s.Evict(0) // makes pages of the index
 	}, checkGoldenIndexedZSet)
 	openTight(t, goldenIndexedZSets, func(s *Store, tx *Tx) {
 		v, _, err := View[*zset.Set](tx, []byte("old-indexed"))
 		if err != nil || s.writer.PageReads.Load() != 0 {
 			t.Fatalf("%v, %d pages were read", err, s.writer.PageReads.Load())
 		}
-		if n, _ := v.Away(); n < 20 {
-			t.Errorf("%d pages are away", n)
+		if n, _ := v.Evicted(); n < 20 {
+			t.Errorf("%d pages are evicted", n)
 		}
 		checkGoldenIndexedZSet(t, tx, "old-")
 	})

@@ -144,7 +144,7 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 	away := func() (n int) {
 		all(s, 1, func(tx *Tx) {
 			value, _ := tx.Value([]byte("v"))
-			n, _ = value.(structures.Paged).Away()
+			n, _ = value.(structures.Paged).Evicted()
 		})
 		return n
 	}
@@ -163,7 +163,7 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 				continue
 			}
 			before := away()
-			shedEverything(s)
+			evictEverything(s)
 			left += max(0, away()-before)
 			if r.IntN(3) == 0 {
 				change()
@@ -179,7 +179,7 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 			t.Fatal(err)
 		}
 		s.writer.Unlock()
-		shedEverything(s)
+		evictEverything(s)
 		if got := tell(s); got != states[s.commits.Journal.Newest()] {
 			t.Fatalf("seed %d: after a pass the value is\n%.300s, want\n%.300s", seed, got, states[s.commits.Journal.Newest()])
 		}
@@ -223,8 +223,8 @@ func TestValueThatBecomesLargeAmidAPassKeepsItsPages(t *testing.T) {
 	sh := &s.keyspace.Shard[shard]
 	step(t, s, shard, sh.Tables[0], uint64(shard)<<56)
 	fill(60, 200)
-	if shedEverything(s); s.writer.Large().Values != 1 || pagesAway(t, s) != 0 {
-		t.Errorf("%d large values, %d pages are away, want 1 and 0", s.writer.Large().Values, pagesAway(t, s))
+	if evictEverything(s); s.writer.Large().Values != 1 || pagesEvicted(t, s) != 0 {
+		t.Errorf("%d large values, %d pages are evicted, want 1 and 0", s.writer.Large().Values, pagesEvicted(t, s))
 	}
 	if n := len(fieldsOf(t, s)); n != 200 {
 		t.Errorf("%d fields, want 200", n)
@@ -233,7 +233,7 @@ func TestValueThatBecomesLargeAmidAPassKeepsItsPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.writer.Unlock()
-	if onDiskOnly(t, s); pagesAway(t, s) == 0 {
-		t.Error("no page is away after the pass")
+	if onDiskOnly(t, s); pagesEvicted(t, s) == 0 {
+		t.Error("no page is evicted after the pass")
 	}
 }

@@ -71,7 +71,7 @@ func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
 	unlock()
 	in, err := intake.New(intake.Config{
 		Host: intakeHost{s, s.commits.Journal.Newest()}, Disk: &s.files.Disk, Secrets: &s.keys, Now: s.opts.Now, FS: s.opts.FS,
-		Path: s.opts.FS.PathJoin(s.opts.Dir, member.Incoming), Phys: phys, Run: run, Most: most, Bound: s.bound.Load(),
+		Path: s.opts.FS.PathJoin(s.opts.Dir, member.Incoming), Phys: phys, Run: run, Most: most, Bound: s.eviction.Bound(),
 	})
 	if err != nil {
 		s.intake.Store(false)
@@ -98,8 +98,13 @@ func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 		}
 		some = tx.flush(db) || some
 		if in.Keys(db) > 0 {
-			s.name(in, db)
 			some = true
+			s.files.Meta.Phys[db] = in.Phys[db]
+			for sh, n := range in.Name(db) {
+				if n > 0 {
+					s.keyspace.Shard[sh].SetCount(in.Phys[db], n)
+				}
+			}
 		}
 	}
 	if some {
@@ -109,33 +114,12 @@ func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 	}
 }
 
-// name gives a database the keys that were taken in. All shards are locked, and none has a table for it.
-func (s *Store) name(in *intake.Intake, db int) {
-	phys := in.Phys[db]
-	s.files.Meta.Phys[db] = phys
-	for sh, n := range in.Name(db) {
-		if n == 0 {
-			continue
-		}
-		s.keyspace.Shard[sh].SetCount(phys, n)
-	}
-}
-
-// dropIntake removes what an intake, or a frozen copy, before a crash has left.
-func (s *Store) dropIntake() error {
-	if s.member != nil {
-		return nil
-	}
-	fsys := s.opts.FS
-	return errors.Join(fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, member.Incoming)), fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, frozenDir)))
-}
-
 // Alike makes the options of another store those of one whose values are the same bytes, for Intake.Copy.
 func (s *Store) Alike(o *Options) {
 	o.Secret, o.Databases = s.files.Meta.Secret, len(s.files.Meta.Phys)
 }
 
-// CopyTo has an intake take in what the store has. Both must have been made with the same secret: then heads and pages are the same
+// CopyTo gives an intake what the store has. Both must have been made with the same secret: then heads and pages are the same
 // bytes. Nothing changes it meanwhile. keep says of each key whether it is to be copied.
 func (s *Store) CopyTo(in *intake.Intake, keep func(db int, key []byte, kind structures.Kind, expire int64) bool) error {
 	if err := in.Err(); err != nil {

@@ -9,23 +9,14 @@ import (
 // members of two versions work together, and what only the newer one reads is written when the older one is gone.
 // ADR 0076.
 //
-// These numbers are on disk and never change. A change of what is written gets a level of its own, or shares the newest
-// one while no version was released with that.
+// These numbers are on disk and never change; levels says what each of them adds. A change of what is written gets a level of its
+// own, or shares the newest one while no version was released with that.
 const (
-	// LevelUntold is that of a group whose log says nothing of levels: what was written before there were any.
-	LevelUntold = 1
-	// LevelTold adds the level itself, the directives that the members share (ADR 0078), and the moves of slots that the
-	// group is to make (ADR 0071).
-	LevelTold = 2
-	// LevelModules adds cuckoo filters, count-min sketches, top lists, t-digests and JSON documents, signals and pauses of
-	// schedules, and heads of Bloom filters that say which pages there are: see types.Form.
-	LevelModules = 3
-	// LevelTimed adds members of sets that expire, names that producers give to entries of streams, entries that a
-	// group of consumers has released, rules of users about databases, blessed keys, and placement maps with bounds, nested domains or sets of units.
-	LevelTimed = 4
-	// LevelDatabases adds keys of other databases than the first in a group that clients see as a cluster (cluster-databases). Their form
-	// is no new one: but members before it do not look there when slots are moved, emptied or given up.
-	LevelDatabases = 5
+	LevelUntold    = 1
+	LevelTold      = 2
+	LevelModules   = 3 // see types.Form
+	LevelTimed     = 4
+	LevelDatabases = 5 // no new form, but members before it do not look into other databases when slots are moved, emptied or given up
 )
 
 // previous is set by the linker (-X) in a server that acts as one of the version before the newest level, for tests of upgrades.

@@ -41,17 +41,17 @@ func limitOf(t *types.Type, level uint64) *limit {
 	return nil
 }
 
-// limit returns what values of a type may be in the group of the store, nil if all that they are.
-func (s *Store) limit(v structures.Value) *limit {
-	if level := s.Level(); level < latest {
+// limitAt returns what values of a type may be in a group with a level, nil if all that they are.
+func limitAt(level uint64, v structures.Value) *limit {
+	if level < latest {
 		return limits[level][v.Kind()]
 	}
 	return nil
 }
 
-// permits returns a NeedsLevelError for a value that the group may not have.
-func (s *Store) permits(v structures.Value) error {
-	l := s.limit(v)
+// permits returns a NeedsLevelError for a value that a group with a level may not have.
+func permits(level uint64, v structures.Value) error {
+	l := limitAt(level, v)
 	if l == nil {
 		return nil
 	}
@@ -70,9 +70,9 @@ type earlier struct {
 // AppendHead implements [structures.Value].
 func (e earlier) AppendHead(dst []byte) []byte { return e.AppendHeadAs(dst, e.form) }
 
-// written returns a value as the versions of the members read it, which may be v itself.
-func (s *Store) written(v structures.Value) structures.Value {
-	if l := s.limit(v); l != nil {
+// written returns a value as the members of a group with a level read it, which may be v itself.
+func written(level uint64, v structures.Value) structures.Value {
+	if l := limitAt(level, v); l != nil {
 		if r, ok := v.(structures.Reformed); ok {
 			return earlier{r, max(l.head, r.Form())}
 		}

@@ -80,7 +80,7 @@ func TestFiltersAreWrittenInTheFormOfTheLevel(t *testing.T) {
 				t.Error(err)
 			}
 			record := bytes.Clone(tx.rec.Encoded())
-			for _, set := range tx.big {
+			for _, set := range tx.rec.big {
 				record = append(record, set.b...)
 			}
 			tx.Commit()

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/wal"
 )
@@ -28,8 +30,7 @@ func Open(o Options) (*Store, error) {
 
 // Start is Open without the replay, for callers that have something to do while
 // it lasts. Until Load has returned, the store takes nothing but what needs no
-// key: Progress, NewTx, Hash, Memory, Synced, WriteError, Throttle, SetMaxMemory
-// and SetSync.
+// key: Progress, NewTx, Hash, Memory, Synced, WriteError, Eviction and SetSync.
 func Start(o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{opts: o}
@@ -43,7 +44,7 @@ func Start(o Options) (*Store, error) {
 	s.join()
 	s.initRooms()
 	s.txSeed.Store(o.Seed)
-	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
+	s.eviction.Set(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)
 	if err := s.files.Open(); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
@@ -75,8 +76,10 @@ func (s *Store) survey() error {
 }
 
 // loadContents reads what must be known of what is on disk.
-func (s *Store) loadContents() error {
-	return errors.Join(s.heads.LoadCounts(), s.files.LoadMarks(), s.loadTexts())
+func (s *Store) loadContents() (err error) {
+	s.catalog, err = catalog.Load(s.files.Disk.DB, map[byte]catalog.Listener{
+		format.OpUser: s.opts.OnUsers, format.OpConfiguration: s.opts.OnConfiguration, format.OpMove: s.opts.OnMoves})
+	return errors.Join(err, s.heads.LoadCounts(), s.files.LoadMarks())
 }
 
 // Load replays the journal and starts the background work, once. After an error,
@@ -112,7 +115,14 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.files.Complete(); err != nil {
 		return err
 	}
-	if err := errors.Join(s.purger.Unmapped(s.files.Meta.Phys, s.commits.Journal.Newest()), s.dropIntake()); err != nil {
+	if s.member == nil { // an intake and a frozen copy leave files after a crash
+		for _, dir := range []string{member.Incoming, frozenDir} {
+			if err := s.opts.FS.RemoveAll(s.opts.FS.PathJoin(s.opts.Dir, dir)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.purger.Unmapped(s.files.Meta.Phys, s.commits.Journal.Newest()); err != nil {
 		return err
 	}
 	return s.files.Disk.Fence().Adopt(s.commits.Fatal)

@@ -45,7 +45,7 @@ func (n *node) hear(op byte) func(texts map[string]string, changed []string) {
 	}
 }
 
-// heed has a member know what is in the store, as a server does that has made it so.
+// heed tells a member what is in the store, as a server does that has put it there.
 func (n *node) heed() {
 	n.told = map[byte]map[string]string{}
 	for op := byte(format.OpUser); op <= format.OpMove; op++ {

@@ -32,7 +32,7 @@ func (n *node) stream() (*member.Export, []byte) {
 	return e, b
 }
 
-// know has a member write how far it has committed, before which the log is not cut off.
+// know makes a member write its commit index, before which the log is not cut off.
 func (n *node) know() {
 	state, m := n.log().State(), n.s.Member()
 	state.Commit = m.Applied()
@@ -52,7 +52,7 @@ func (n *node) receive(b []byte) (*member.Import, error) {
 	return i, nil
 }
 
-// give has a member take the state of a leader in.
+// give sends the state of a leader to a member.
 func (n *node) give(to *node) {
 	n.w.Helper()
 	e, b := n.stream()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/sweep"
@@ -95,9 +96,9 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 				n.crash(w.r.IntN(2) * 50) // values are there, and so must be what they are of
 			}
 		case k == 35:
-			n.s.SetMaxMemory(1, PolicySpill, 5)
-			n.s.MakeRoom()
-			n.s.SetMaxMemory(pagedLimit(n.id), PolicySpill, 5)
+			n.s.eviction.Set(1, eviction.Spill, 5)
+			n.s.eviction.MakeRoom()
+			n.s.eviction.Set(pagedLimit(n.id), eviction.Spill, 5)
 			effects["spill"]++
 		case k == 36:
 			switch w.r.IntN(12) {
@@ -114,7 +115,7 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 			n.setRefuse(w.r.IntN(2) == 0)
 			effects["refusal"]++
 		case k == 38:
-			shedEverything(n.s)
+			evictEverything(n.s)
 		default:
 			n.expire()
 		}
@@ -326,14 +327,14 @@ func TestFollowerChangesNothingByItself(t *testing.T) {
 		if value, _ := other.get("a"); value != "" {
 			t.Errorf("a follower has %q of a key that is over", value)
 		}
-		other.s.SetMaxMemory(1, PolicyAllKeysLRU, 5)
-		other.s.MakeRoom()
-		other.s.SetMaxMemory(0, PolicySpill, 5)
+		other.s.eviction.Set(1, eviction.AllKeysLRU, 5)
+		other.s.eviction.MakeRoom()
+		other.s.eviction.Set(0, eviction.Spill, 5)
 		if got := other.s.commits.Journal.Newest(); got != before || headsOf(t, other.s) != 1 {
 			t.Errorf("record %d follows %d, %d heads are on disk", got, before, headsOf(t, other.s))
 		}
-		other.s.SetMaxMemory(1, PolicySpill, 5)
-		other.s.MakeRoom()
+		other.s.eviction.Set(1, eviction.Spill, 5)
+		other.s.eviction.MakeRoom()
 	}
 	if err := other.s.WriteError(); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("a follower may write: %v", err)

@@ -30,8 +30,8 @@ var upgradedBoot = [16]byte{1}
 
 const formerSlots = 32 // of the tail
 
-// formerMember is the disk of a member in format 2, as the version before left it when its process was killed: entries, of which some are
-// in memory only, the state and where the log was cut are in Pebble.
+// formerMember is the disk of a member in format 2, as the version before left it when its process was killed: entries, some in memory
+// only, the state and where the log was cut are in Pebble.
 type formerMember struct {
 	testing.TB
 	fs     *disktest.Disk
@@ -96,7 +96,7 @@ func recordOf(fields []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(fields, crc32.MakeTable(crc32.Castagnoli))), fields...)
 }
 
-// make has the disk be as the version before left it.
+// make writes the disk as the version before left it.
 func (f *formerMember) make() {
 	f.Helper()
 	l, err := wal.Inspect(f.fs, "db", f.Logf)
@@ -136,7 +136,7 @@ func (f *formerMember) make() {
 	f.keep(meta.Secret, entries)
 }
 
-// keep has the tail have entries.
+// keep puts entries into the tail.
 func (f *formerMember) keep(secret [16]byte, entries []grouplog.Entry) {
 	f.Helper()
 	m, err := f.memory.Map("db/"+tail.Name, tail.Size(formerSlots, files.TailSlot))

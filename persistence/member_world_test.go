@@ -130,7 +130,7 @@ func (n *node) proposed() (data [][]byte) {
 	return data
 }
 
-// setRefuse has the engine take no proposals, or take them again.
+// setRefuse says whether the engine refuses proposals.
 func (n *node) setRefuse(refuse bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -337,7 +337,7 @@ func (n *node) send(to *node) {
 	}
 }
 
-// take has a member take the entries up to one that is committed.
+// take applies the entries up to one that is committed.
 func (n *node) take(committed uint64) {
 	from := n.s.Member().Applied() + 1
 	if committed < from {
@@ -358,7 +358,7 @@ func (n *node) take(committed uint64) {
 	}
 }
 
-// count finds what is committed in the term of a leader, and has it lead if that is so of its first entry.
+// count finds what is committed in the term of a leader, which leads once its first entry is.
 func (n *node) count() {
 	if n.elected == 0 {
 		return

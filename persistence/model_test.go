@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
@@ -320,11 +321,11 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 		case 0, 1, 2:
 			materialise(t, s)
 		case 3, 4, 5:
-			shedEverything(s)
+			evictEverything(s)
 		case 26, 27, 28:
-			s.SetMaxMemory(1, PolicySpill, 5)
-			s.MakeRoom()
-			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
+			s.eviction.Set(1, eviction.Spill, 5)
+			s.eviction.MakeRoom()
+			s.eviction.Set(pagedLimit(seed), eviction.Spill, 5)
 		case 6:
 			if err := s.passes.Reload(); err != nil {
 				t.Fatalf("reload: %v", err)

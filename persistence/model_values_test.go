@@ -218,7 +218,7 @@ func (o *trial) plan(name string, do func(v *schedule.Schedule, ch *structures.C
 	if !ok {
 		return ""
 	}
-	twin, err := o.tx.s.decodeDump(structures.KindSchedule, []byte(o.m.dbs[o.db][o.key].plan))
+	twin, err := decodeDump(&o.tx.s.heads, structures.KindSchedule, []byte(o.m.dbs[o.db][o.key].plan))
 	if err != nil {
 		o.Fatalf("model of %.20s: %v", o.key, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
@@ -65,36 +66,6 @@ const (
 	// begins, reports through Options.Logf what is lost, and continues.
 	RecoverTruncate
 )
-
-// Policy says what happens when the keys take more memory than MaxMemory.
-type Policy int
-
-const (
-	// PolicySpill drops the least recently used values from memory; they stay
-	// on disk and come back when they are asked for. A MaxMemory below 1 MiB
-	// holds nothing: [Store.OverMemory] reports true then.
-	PolicySpill Policy = iota
-	// PolicyNoEviction deletes nothing; [Store.OverMemory] reports true and the
-	// server refuses commands that need memory.
-	PolicyNoEviction
-	// The others delete keys, as Redis's policies of these names do.
-	PolicyAllKeysLRU
-	PolicyAllKeysLFU
-	PolicyAllKeysRandom
-	PolicyAllKeysLRM // least recently modified: reads are no uses
-	PolicyVolatileLRU
-	PolicyVolatileLFU
-	PolicyVolatileRandom
-	PolicyVolatileTTL
-	PolicyVolatileLRM
-)
-
-func (p Policy) lfu() bool { return p == PolicyAllKeysLFU || p == PolicyVolatileLFU }
-
-func (p Policy) lrm() bool { return p == PolicyAllKeysLRM || p == PolicyVolatileLRM }
-
-// volatile reports that only keys with an expiry may go.
-func (p Policy) volatile() bool { return p >= PolicyVolatileLRU }
 
 // Event is the reason why a key was removed, or changed, without a command that
 // asks for it.
@@ -165,10 +136,10 @@ type Options struct {
 	// of the disk are sized by it when the store is opened.
 	MaxMemory int64
 	// DerivedMaxMemory stands for a MaxMemory of 0 in what deletes no key and refuses no
-	// command: values leave memory under PolicySpill, and under every policy so much is read
+	// command: values leave memory under eviction.Spill, and under every policy so much is read
 	// into memory at most before a command asks for it. 0 is unlimited.
 	DerivedMaxMemory int64
-	Policy           Policy
+	Policy           eviction.Policy
 	Samples          int // keys compared for each one evicted; 0 means 5
 
 	// JournalBound is the size in bytes at which the writeback starts, of a journal of short records: up to four times
@@ -185,7 +156,7 @@ type Options struct {
 	// packed. Tests have more of them packed.
 	RecentBytes int
 	// LargeBytes is the size in bytes from which on a value's pages leave memory one by
-	// one; 0 means 1 MiB. Tests have small values do so.
+	// one; 0 means 1 MiB, and tests use less.
 	LargeBytes int
 	// CacheBytes is the size in bytes of Pebble's cache of blocks; 0 means as much as the memory limit
 	// asks for. Tests have so little that every page is read from the disk.
@@ -232,8 +203,7 @@ type Options struct {
 // warnf is Logf for what an operator should look at.
 func (o *Options) warnf(format string, args ...any) { o.Logf(LevelWarn, format, args...) }
 
-// bound is what keys and values may take in memory as far as the store decides, 0 without a
-// limit.
+// bound is what the store lets keys and values take in memory, 0 without a limit.
 func (o *Options) bound() int64 { return cmp.Or(o.MaxMemory, o.DerivedMaxMemory) }
 
 func (o Options) withDefaults() Options {

@@ -51,25 +51,27 @@ type arrival struct {
 
 // Arrived says that the data is what the stream makes of it up to an offset, behind which the database db is selected. It is
 // recorded if something changes until the next Commit, which is at once if anything else was changed.
-func (tx *Tx) Arrived(offset int64, db int) { tx.arrives = arrival{said: true, offset: offset, db: db} }
+func (tx *Tx) Arrived(offset int64, db int) {
+	tx.rec.arrives = arrival{said: true, offset: offset, db: db}
+}
 
 // SetReplicated says whose data this is from the next Commit on.
 func (tx *Tx) SetReplicated(r Replicated) {
 	if tx.placer.Err != nil {
 		return
 	}
-	tx.arrives, tx.changed = arrival{said: true, whole: &r}, true
+	tx.rec.arrives, tx.changed = arrival{said: true, whole: &r}, true
 }
 
-// recordArrival adds to the record where it leads to.
-func (tx *Tx) recordArrival() {
-	a := &tx.arrives
+// arrival adds to the record where it leads to.
+func (r *record) arrival() {
+	a := &r.arrives
 	switch {
 	case !a.said:
 	case a.whole != nil:
-		format.RecordReplicated(&tx.rec, a.whole)
-	case tx.rec.Len() > 0:
-		format.RecordOffset(&tx.rec, a.offset, a.db)
+		format.RecordReplicated(&r.Change, a.whole)
+	case r.Len() > 0:
+		format.RecordOffset(&r.Change, a.offset, a.db)
 	default:
 		a.said = false
 	}
@@ -77,12 +79,12 @@ func (tx *Tx) recordArrival() {
 
 // arrived notes where the record that was appended leads to. The shards are still locked, so that a transaction that locked all of them
 // one after the other knows it of all records before.
-func (tx *Tx) arrived(lsn uint64) {
-	a := &tx.arrives
+func (r *record) arrived(lsn uint64) {
+	a := &r.arrives
 	if !a.said {
 		return
 	}
-	o := &tx.s.origin
+	o := &r.s.origin
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.lsn = lsn; a.whole != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
@@ -128,8 +129,8 @@ func TestExpiredKeysOfAMasterStay(t *testing.T) {
 	if n := s.ExpireCycle(300, 1<<40); n != 0 || s.commits.Newest() != newest {
 		t.Errorf("%d keys were deleted, record %d, want %d", n, s.commits.Newest(), newest)
 	}
-	s.SetMaxMemory(1, PolicyAllKeysRandom, 5)
-	s.MakeRoom()
+	s.eviction.Set(1, eviction.AllKeysRandom, 5)
+	s.eviction.MakeRoom()
 	all(s, 400, func(tx *Tx) {
 		if n := tx.DBSize(0); n != 1 {
 			t.Errorf("%d keys, want 1", n)

@@ -14,8 +14,8 @@ import (
 // listElement is element i of pagedList, 200 bytes.
 func listElement(i int) []byte { return fmt.Appendf(nil, "%0200d", i) }
 
-// pagedList makes a store on a failing disk with a list of 400 elements in 10 pages, of
-// which none is in memory.
+// pagedList makes a store on a failing disk with a list of 400 elements in 10 evicted
+// pages.
 func pagedList(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)

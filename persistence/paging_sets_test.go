@@ -20,7 +20,7 @@ func setMember(i int) []byte {
 }
 
 // pagedSet makes a store on a failing disk with a set of 3000 members, a tenth of them
-// words, of which no page is in memory.
+// words, whose pages are evicted.
 func pagedSet(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)
@@ -161,8 +161,8 @@ func TestIntegersWithoutIndexAreReadWithTheHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, _ := again.Away(); n == 0 || again.ResidentFrom() != 1<<63 {
-		t.Fatalf("%d pages away, resident from %x", n, again.ResidentFrom())
+	if n, _ := again.Evicted(); n == 0 || again.ResidentFrom() != 1<<63 {
+		t.Fatalf("%d pages evicted, resident from %x", n, again.ResidentFrom())
 	}
 	for id, page := range pages {
 		if err := again.SetPage(id, page); err != nil {

@@ -18,8 +18,8 @@ func addStreamEntries(s *stream.Stream, ch *structures.Change, n int) {
 	}
 }
 
-// pagedStream makes a store on a failing disk with a stream of 1000 entries in 50 pages, of
-// which the last alone is in memory. A consumer of its group was given 100 of them.
+// pagedStream makes a store on a failing disk with a stream of 1000 entries in 50 pages, all
+// evicted but the last. A consumer of its group was given 100 of them.
 func pagedStream(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)
@@ -140,8 +140,8 @@ func TestStreamComesBackByItsHead(t *testing.T) {
 	checkAccounts(t, s)
 }
 
-// A stream of which the last page, or a page of a group, cannot be read is not used, and
-// is once they can.
+// A stream whose last page, or a page of a group, cannot be read is not used until it
+// can.
 func TestStreamThatCannotBeReadIsReadLater(t *testing.T) {
 	s, disk := pagedStream(t)
 	closeStore(t, s)

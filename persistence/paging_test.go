@@ -18,7 +18,7 @@ import (
 )
 
 // In stores with an odd seed every value that can have pages on disk only has them
-// there whenever shedEverything is called, and there is room for hardly any.
+// there whenever evictEverything is called, and there is room for hardly any.
 
 func pagedLarge(seed uint64) int { return max(1, int(1-seed%2)<<20) }
 
@@ -30,8 +30,8 @@ func indexPages(t *testing.T) {
 	t.Cleanup(func() { structures.SetIndexedPages(was) })
 }
 
-// shedEverything has all pages leave memory that the disk has.
-func shedEverything(s *Store) {
+// evictEverything evicts all pages that the disk has.
+func evictEverything(s *Store) {
 	eachLarge(s, func(o *keyspace.Object) {
 		for range 3 {
 			writeback.PagerOf(o).Evict(1 << 30)
@@ -39,7 +39,7 @@ func shedEverything(s *Store) {
 	})
 }
 
-// onDiskOnly has all pages leave memory.
+// onDiskOnly evicts all pages.
 func onDiskOnly(t *testing.T, s *Store) {
 	t.Helper()
 	materialise(t, s)
@@ -48,7 +48,7 @@ func onDiskOnly(t *testing.T, s *Store) {
 		t.Fatal(err)
 	}
 	<-flushed
-	shedEverything(s)
+	evictEverything(s)
 }
 
 // openUnread opens what is on a disk. Nothing is read of it but what the test asks for: the
@@ -58,7 +58,7 @@ func openUnread(t *testing.T, disk vfs.FS) *Store {
 	return openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, CacheBytes: 1, MaxMemory: 1 << 16, Background: func(Task) {}})
 }
 
-// pagedHash makes a store on a failing disk with a hash of which no page is in memory.
+// pagedHash makes a store on a failing disk with a hash whose pages are evicted.
 func pagedHash(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)
@@ -78,23 +78,23 @@ func pagedHash(t *testing.T) (*Store, *failingDisk) {
 	return s, disk
 }
 
-// pagesAway is the number of pages of the hash that are on disk only.
-func pagesAway(t *testing.T, s *Store) (away int) {
+// pagesEvicted is the number of pages of the hash that are on disk only.
+func pagesEvicted(t *testing.T, s *Store) (evicted int) {
 	t.Helper()
 	all(s, 1, func(tx *Tx) {
 		v, err := tx.Value([]byte("h"))
 		if err != nil || v == nil {
 			t.Fatalf("no hash: %v", err)
 		}
-		away, _ = v.(structures.Paged).Away()
+		evicted, _ = v.(structures.Paged).Evicted()
 	})
-	return away
+	return evicted
 }
 
 func TestOneElementReadsOnePage(t *testing.T) {
 	s, _ := pagedHash(t)
 	defer closeStore(t, s)
-	before, reads := pagesAway(t, s), s.Stats().PageReads
+	before, reads := pagesEvicted(t, s), s.Stats().PageReads
 	all(s, 1, func(tx *Tx) {
 		h, ch, _, _ := Edit[*hash.Hash](tx, []byte("h"), nil)
 		if v, ok := h.Get([]byte("11"), 1); !ok || v[0] != 11 {
@@ -105,8 +105,8 @@ func TestOneElementReadsOnePage(t *testing.T) {
 			t.Errorf("length %d", n)
 		}
 	})
-	if n := s.Stats().PageReads - reads; n != 1 || pagesAway(t, s) != before-1 || before < 10 {
-		t.Errorf("%d pages were read, %d of %d are away", n, pagesAway(t, s), before)
+	if n := s.Stats().PageReads - reads; n != 1 || pagesEvicted(t, s) != before-1 || before < 10 {
+		t.Errorf("%d pages were read, %d of %d are evicted", n, pagesEvicted(t, s), before)
 	}
 	checkAccounts(t, s)
 }
@@ -210,18 +210,18 @@ func TestLargeValueKeepsToTheBound(t *testing.T) {
 				}
 			}
 		})
-		s.MakeRoom()
+		s.eviction.MakeRoom()
 		if s.writer.Asked() {
 			materialise(t, s)
-			s.MakeRoom()
+			s.eviction.MakeRoom()
 		}
 		most = max(most, s.Memory())
 	}
 	if most > bound+bound/8 {
 		t.Errorf("up to %d bytes in memory, want %d", most, bound)
 	}
-	if n := pagesAway(t, s); n < 200/thrift.By {
-		t.Errorf("%d pages are away", n)
+	if n := pagesEvicted(t, s); n < 200/thrift.By {
+		t.Errorf("%d pages are evicted", n)
 	}
 	checkAccounts(t, s)
 }

@@ -15,7 +15,7 @@ import (
 func zsetMember(i int) []byte { return fmt.Appendf(nil, "%0200d", i) }
 
 // pagedZSet makes a store on a failing disk with a sorted set of 400 members in some 50
-// pages, of which none that can be away is in memory.
+// pages, evicted where that is possible.
 func pagedZSet(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)
@@ -140,8 +140,8 @@ func TestSortedSetThatIsOnlyReadBecomesPages(t *testing.T) {
 	}
 	all(s, 1, func(tx *Tx) {
 		z, _, err := View[*zset.Set](tx, []byte("z"))
-		if n, _ := z.Away(); n < 40 || err != nil {
-			t.Errorf("%d pages are away, %v", n, err)
+		if n, _ := z.Evicted(); n < 40 || err != nil {
+			t.Errorf("%d pages are evicted, %v", n, err)
 		}
 	})
 	checkAccounts(t, s)

@@ -8,14 +8,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // TestCrashInAPassLeavesAPrefixOfHistory is TestCrashLeavesAPrefixOfHistory for
-// passes that are stopped anywhere, each batch of which is written at once, while
-// keys and databases change.
+// passes that are stopped anywhere and write each batch at once, while keys and
+// databases change.
 func TestCrashInAPassLeavesAPrefixOfHistory(t *testing.T) {
 	indexPages(t)
 	crashes := 0
@@ -61,9 +62,9 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 			change()
 		}
 		if r.IntN(3) == 0 {
-			s.SetMaxMemory(1, PolicySpill, 5)
-			s.MakeRoom()
-			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
+			s.eviction.Set(1, eviction.Spill, 5)
+			s.eviction.MakeRoom()
+			s.eviction.Set(pagedLimit(seed), eviction.Spill, 5)
 		}
 		end := format.ShardCount
 		if r.IntN(3) > 0 {
@@ -74,7 +75,7 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 				change()
 			}
 			if r.IntN(8) == 0 {
-				shedEverything(s)
+				evictEverything(s)
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/vigildb/vigil/structures/hash"
 )
 
-// recentStore is a store with values of some kilobytes in one shard, of which about
-// two at a time are objects.
+// recentStore is a store with values of some kilobytes in one shard, where about two
+// at a time are objects.
 type recentStore struct {
 	*Store
 	t    *testing.T

@@ -31,12 +31,8 @@ func (tx *Tx) Abandon() bool {
 
 // forget drops all that the transaction has of its changes, and of values.
 func (tx *Tx) forget() {
-	tx.rec.Reset(maxKeptRecord)
-	tx.told.Reset()
-	clear(tx.big)
-	tx.big, tx.referred, tx.loan = tx.big[:0], 0, nil
-	tx.changed, tx.growing, tx.hasLast, tx.apart = false, false, false, false
+	tx.rec = record{s: tx.s}
+	tx.changed, tx.growing = false, false
 	tx.flushed, tx.open, tx.spare = nil, nil, nil
 	tx.placer.Abandon()
-	tx.arrives = arrival{}
 }

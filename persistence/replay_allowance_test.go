@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/replay"
 )
 
@@ -111,10 +112,10 @@ func TestReplayKeepsToTheBound(t *testing.T) {
 		o    Options
 	}{
 		{"spill", Options{MaxMemory: bound}},
-		{"noeviction", Options{MaxMemory: bound, Policy: PolicyNoEviction}},
-		{"a deleting policy", Options{MaxMemory: bound, Policy: PolicyAllKeysLRU}},
+		{"noeviction", Options{MaxMemory: bound, Policy: eviction.None}},
+		{"a deleting policy", Options{MaxMemory: bound, Policy: eviction.AllKeysLRU}},
 		{"a derived bound", Options{DerivedMaxMemory: bound}},
-		{"a derived bound, noeviction", Options{DerivedMaxMemory: bound, Policy: PolicyNoEviction}},
+		{"a derived bound, noeviction", Options{DerivedMaxMemory: bound, Policy: eviction.None}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := &memoryWatch{}
@@ -141,7 +142,7 @@ func TestReplayKeepsToTheBound(t *testing.T) {
 					}
 				}
 			})
-			if refused := s.OverMemory(); refused {
+			if refused := s.eviction.Over(); refused {
 				t.Error("commands are refused")
 			}
 		})

@@ -18,9 +18,9 @@ type reportKind struct {
 const reportPeriod = 10_000
 
 // report logs an error, unless one of its kind was logged a short time ago.
-func (s *Store) report(level int, kind string, err error) {
-	now := s.opts.Now()
-	r := &s.reports
+func (l operatorLog) report(level int, kind string, err error) {
+	now := l.s.opts.Now()
+	r := &l.s.reports
 	r.mu.Lock()
 	k := r.kinds[kind]
 	if k == nil {
@@ -39,10 +39,10 @@ func (s *Store) report(level int, kind string, err error) {
 	k.next, k.muted = now+reportPeriod, 0
 	r.mu.Unlock()
 	if muted > 0 {
-		s.opts.Logf(level, "%v (%d more of this kind since the last)", err, muted)
+		l.s.opts.Logf(level, "%v (%d more of this kind since the last)", err, muted)
 		return
 	}
-	s.opts.Logf(level, "%v", err)
+	l.s.opts.Logf(level, "%v", err)
 }
 
 // operatorLog is the log of a store as its rooms write it.
@@ -51,10 +51,10 @@ type operatorLog struct{ s *Store }
 func (l operatorLog) Debugf(format string, args ...any) { l.s.opts.Logf(LevelDebug, format, args...) }
 func (l operatorLog) Errorf(format string, args ...any) { l.s.opts.Logf(LevelError, format, args...) }
 func (l operatorLog) Infof(format string, args ...any)  { l.s.opts.Logf(LevelInfo, format, args...) }
-func (l operatorLog) Debug(kind string, err error)      { l.s.report(LevelDebug, kind, err) }
+func (l operatorLog) Debug(kind string, err error)      { l.report(LevelDebug, kind, err) }
 func (l operatorLog) Warnf(format string, args ...any)  { l.s.opts.Logf(LevelWarn, format, args...) }
-func (l operatorLog) Warn(kind string, err error)       { l.s.report(LevelWarn, kind, err) }
-func (l operatorLog) Error(kind string, err error)      { l.s.report(LevelError, kind, err) }
+func (l operatorLog) Warn(kind string, err error)       { l.report(LevelWarn, kind, err) }
+func (l operatorLog) Error(kind string, err error)      { l.report(LevelError, kind, err) }
 
 // unreadable is told of a failure to read the disk for a command.
 func (l operatorLog) unreadable(err error) { l.Errorf("read: %v", err) }

@@ -46,7 +46,7 @@ func (d *smallDisk) free() int64 {
 	return max(0, d.total-d.usedLocked())
 }
 
-// fill has other files leave so much free.
+// fill adds other files until so much is free.
 func (d *smallDisk) fill(free int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

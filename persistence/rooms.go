@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"github.com/vigildb/vigil/persistence/catalog"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/passes"
 	"github.com/vigildb/vigil/persistence/purge"
@@ -17,11 +18,14 @@ func (s *Store) initRooms() {
 		Expiries: &s.expiries, Now: s.opts.Now,
 		BatchBytes: s.opts.BatchBytes, JournalBound: s.opts.JournalBound, LargeBytes: s.opts.LargeBytes,
 	})
+	s.eviction.Config = eviction.Config{
+		Host: sweepHost{s}, Keyspace: &s.keyspace, Writer: &s.writer, Uses: &s.uses, Now: s.opts.Now, Seed: s.seed, Derived: s.opts.DerivedMaxMemory,
+	}
 	s.heads.Config = heads.Config{Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Values: &s.keys.Values}
 	s.warmer.WarmConfig = heads.WarmConfig{Heads: &s.heads, Touch: func() uint64 { return s.uses.ClockAt(s.opts.Now()) },
 		Failed: func(err error) { s.opts.Logf(LevelError, "%v", err) },
 		Stops: func() bool {
-			bound := s.bound.Load()
+			bound := s.eviction.Bound()
 			return s.passes.Ctx.Err() != nil || bound > 0 && s.keyspace.Memory.Load() >= bound-bound/8
 		}}
 	s.purger.Config = purge.Config{Host: writerHost{s}, Disk: &s.files.Disk, Keyspace: &s.keyspace, Writer: &s.writer, Clock: &s.expiries}
@@ -31,13 +35,13 @@ func (s *Store) initRooms() {
 	s.replay.Allowance = replay.NewAllowance(s.opts.bound())
 	s.replay.Config = replay.Config{
 		Files: &s.files, Commits: &s.commits, Keyspace: &s.keyspace, Heads: &s.heads, Writer: &s.writer, Purger: &s.purger, Uses: &s.uses,
-		Catalog: func() *catalog.Catalog { return s.catalog }, Hash: s.Hash, Now: s.opts.Now, Bound: s.bound.Load,
-		Seed: func() uint64 { return s.txSeed.Add(0x9e3779b97f4a7c15) | 1 }, Unreadable: operatorLog{s}.unreadable, Arrived: s.origin.set,
+		Catalog: func() *catalog.Catalog { return s.catalog }, Hash: s.Hash, Now: s.opts.Now, Bound: s.eviction.Bound,
+		Seed: s.seed, Unreadable: operatorLog{s}.unreadable, Arrived: s.origin.set,
 	}
 	s.passes.Config = passes.Config{
 		Files: &s.files, Commits: &s.commits, Keyspace: &s.keyspace, Writer: &s.writer, Purger: &s.purger, Sweeper: &s.sweeper,
 		Replayer: &s.replay, Warmer: &s.warmer, Reserve: &s.reserve, Operator: operatorLog{s}, Ctx: s.passes.Ctx, Now: s.opts.Now,
-		IdleAfter: s.opts.IdleAfter, Catalog: func() *catalog.Catalog { return s.catalog }, Load: s.loadContents, Origin: s.origin.get, Seal: s.seal,
+		IdleAfter: s.opts.IdleAfter, Catalog: func() *catalog.Catalog { return s.catalog }, Load: s.loadContents, Origin: s.origin.get, Seal: writerHost{s}.Seal,
 	}
 	if s.member != nil {
 		s.replay.Group, s.passes.Group = s.member, s.member

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/structurestest"
@@ -75,7 +76,7 @@ func TestScanReturnsKeysThatShareACursorTogether(t *testing.T) {
 		})
 	})
 	materialise(t, s)
-	s.SetMaxMemory(1, PolicySpill, 5)
+	s.eviction.Set(1, eviction.Spill, 5)
 	scan("on disk", func() {})
 	calls := 0
 	scan("after restarts", func() {

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
@@ -111,9 +112,9 @@ func (s *script) run(line string) string {
 	case "materialise":
 		s.materialise()
 	case "spill":
-		s.store.SetMaxMemory(1, PolicySpill, 5)
-		s.store.MakeRoom()
-		s.store.SetMaxMemory(0, PolicySpill, 5)
+		s.store.eviction.Set(1, eviction.Spill, 5)
+		s.store.eviction.MakeRoom()
+		s.store.eviction.Set(0, eviction.Spill, 5)
 	case "crash":
 		s.crash()
 	case "reopen":

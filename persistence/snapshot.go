@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"github.com/vigildb/vigil/persistence/snapshot"
-	"github.com/vigildb/vigil/persistence/storelog"
 )
 
 // Snapshots are the snapshots of stores on the same file system.
@@ -17,16 +16,12 @@ func (s *Store) Snapshot(dir string, origin *snapshot.Origin) error {
 		if err := s.commits.AwaitSync(s.commits.Journal.Newest()); err != nil {
 			return err
 		}
-		files, release := s.holdFiles()
-		defer release()
-		return s.files.Checkpoint(part, files)
+		if s.member != nil {
+			files, release := s.member.HoldFiles()
+			defer release()
+			return s.files.Checkpoint(part, files)
+		}
+		defer s.files.Log.Pin()()
+		return s.files.Checkpoint(part, s.files.Log.Log)
 	})
-}
-
-// holdFiles returns the files of the log, which all stay until release is called.
-func (s *Store) holdFiles() (files *storelog.Log, release func()) {
-	if s.member == nil {
-		return s.files.Log.Log, s.files.Log.Pin()
-	}
-	return s.member.HoldFiles()
 }

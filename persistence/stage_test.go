@@ -73,7 +73,7 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 		change func(t *testing.T, tx *Tx) string
 		read   func(t *testing.T, s *Store) string
 	}{
-		// Fields and members that are new are written as tails.
+		// Fields and members that are new are written as deltas.
 		{"hash that grows", func(t *testing.T, tx *Tx) string {
 			h, ch := staged(t, tx, "h", func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			for n := max(400, 1500-2*fields); n > 0; n-- {
@@ -186,7 +186,7 @@ func changeStaged(r *rand.Rand, s *stream.Stream, ch *structures.Change) {
 	s.Trim(ch, stream.Trim{Len: s.Len() - 50})
 }
 
-// crashWhileStaging has changes of a value stored in small parts. change returns what the
+// crashWhileStaging stores changes of a value in small parts. change returns what the
 // value is then, and look what a store has of it.
 func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *Store) string) {
 	t.Helper()
@@ -209,7 +209,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 		c.mu.Lock()
 		c.every = 1 << 30
 		c.mu.Unlock()
-		shedEverything(s)
+		evictEverything(s)
 	}
 	closeStore(t, s)
 	left, counted := 0, 0
@@ -241,8 +241,8 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 	t.Logf("of %d crashes %d left staged pages, and %d such that count", len(c.crashes), left, counted)
 }
 
-// A value of which pages are staged is deleted, or another one takes its place, before it
-// is whole: of the staged pages nothing is left.
+// A value with staged pages is deleted, or replaced, before it is whole: nothing is left
+// of the staged pages.
 func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 	for _, replaced := range []bool{false, true} {
 		fs := disktest.New()

@@ -52,7 +52,7 @@ func BenchmarkStagedPages(b *testing.B) {
 						}
 						tx.Commit()
 						tx.Unlock()
-						s.MakeRoom()
+						s.eviction.MakeRoom()
 						s.commits.Throttle()
 					}
 					if err := s.passes.Materialise(context.Background()); err != nil {

@@ -5,11 +5,12 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
 // counters only grow.
 type counters struct {
-	expired, expiredFields, evicted, spilled, leftBehind atomic.Int64
+	expired, expiredFields, evicted, leftBehind atomic.Int64
 }
 
 // Stats are numbers for INFO.
@@ -97,7 +98,7 @@ func (s *Store) Counters() Stats {
 		Materialised: s.writer.Values.Load(), Faults: s.heads.Faults.Load(), PageReads: s.writer.PageReads.Load(),
 		Expired: c.expired.Load(), ExpiredFields: c.expiredFields.Load(),
 		ExpiryLooked: s.sweeper.Looked.Load(), ExpiryCapped: s.sweeper.Capped.Load(),
-		Evicted: c.evicted.Load(), Spilled: c.spilled.Load(), LeftBehind: c.leftBehind.Load(),
+		Evicted: c.evicted.Load(), Spilled: s.eviction.Spilled(), LeftBehind: c.leftBehind.Load(),
 	}
 }
 
@@ -144,7 +145,7 @@ func (y *tally) bring(s *Store, st *Stats) {
 			continue
 		}
 		y.sum.add(&y.shards[i], -1)
-		s.countTables(i, &y.shards[i])
+		y.shards[i].count(sh, s.files.Meta.Phys)
 		y.sum.add(&y.shards[i], 1)
 		sh.Counted.Store(true)
 		sh.Mu.Unlock()
@@ -171,25 +172,24 @@ func (a *tableStats) database(db int) *DatabaseStats {
 	return &a.databases[db]
 }
 
-// countTables counts the tables of a shard, whose lock is held.
-func (s *Store) countTables(shard int, n *tableStats) {
-	sh := &s.keyspace.Shard[shard]
-	*n = tableStats{databases: n.databases[:0]}
+// count counts the tables of a shard, whose lock is held.
+func (a *tableStats) count(sh *keyspace.Shard, phys []uint32) {
+	*a = tableStats{databases: a.databases[:0]}
 	for db, t := range sh.Tables {
 		switch {
 		case t != nil:
 			if keys := t.Size(); keys > 0 {
-				*n.database(db) = DatabaseStats{keys, t.Expiring}
+				*a.database(db) = DatabaseStats{keys, t.Expiring}
 			}
-			n.blessed += t.BlessedKeys()
-			n.dirty += t.Dirty
+			a.blessed += t.BlessedKeys()
+			a.dirty += t.Dirty
 			if !t.Resident {
-				n.cold++
+				a.cold++
 			}
 		case len(sh.Counts) > 0:
-			if keys := int(sh.Counts[s.files.Meta.Phys[db]]); keys > 0 {
-				n.database(db).Keys = keys
-				n.cold++
+			if keys := int(sh.Counts[phys[db]]); keys > 0 {
+				a.database(db).Keys = keys
+				a.cold++
 			}
 		}
 	}

@@ -1,13 +1,13 @@
 package persistence
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/commits"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/expiry"
 	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/files"
@@ -37,14 +37,11 @@ type Store struct {
 
 	catalog *catalog.Catalog // guarded by the lock of shard keyspace.TextShard
 
-	maxMemory atomic.Int64
-	bound     atomic.Int64 // what keys and values may take as far as the store decides; 0: no bound
-	policy    atomic.Int32
-	samples   atomic.Int32
-	uses      slots.Uses
-	txSeed    atomic.Uint64
-	stats     counters
-	tally     tally
+	eviction eviction.Evictor
+	uses     slots.Uses
+	txSeed   atomic.Uint64
+	stats    counters
+	tally    tally
 
 	member    *member.Member // nil if the store is alone
 	tracker   atomic.Pointer[Tracker]
@@ -115,20 +112,11 @@ func (s *Store) Passes() *passes.Passes { return &s.passes }
 // Commits are what was recorded, and how far it has got.
 func (s *Store) Commits() *commits.Commits { return &s.commits }
 
-// SetMaxMemory changes the bound on memory in bytes (0 is none, but for
-// [Options.DerivedMaxMemory]), what happens beyond it, and how many keys are
-// compared for each one that goes.
-func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
-	s.bound.Store(cmp.Or(bytes, s.opts.DerivedMaxMemory))
-	if p == PolicySpill {
-		bytes = s.bound.Load()
-	}
-	s.maxMemory.Store(bytes)
-	s.policy.Store(int32(p))
-	s.samples.Store(int32(max(1, samples)))
-	s.uses.LFU.Store(p.lfu())
-	s.uses.LRM.Store(p.lrm())
-}
+// Eviction is what frees memory, and its policy.
+func (s *Store) Eviction() *eviction.Evictor { return &s.eviction }
+
+// seed returns a seed for a generator, never 0.
+func (s *Store) seed() uint64 { return s.txSeed.Add(0x9e3779b97f4a7c15) | 1 }
 
 // Memory is the number of bytes that keys and values take: the records of short
 // strings, the tables, and estimates for other values.

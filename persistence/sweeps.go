@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"slices"
 	"time"
 
 	"github.com/vigildb/vigil/persistence/feed"
@@ -8,7 +9,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// sweepHost is the store as what looks for expired keys sees it.
+// sweepHost is the store for what deletes keys without a command, as they have expired or are evicted.
 type sweepHost struct{ s *Store }
 
 func (h sweepHost) Defers() bool { return h.s.keepsExpired() }
@@ -16,17 +17,17 @@ func (h sweepHost) Defers() bool { return h.s.keepsExpired() }
 // Journal implements sweep.Host.
 func (h sweepHost) Journal(rec []byte, o *keyspace.Object, changed []byte) uint64 {
 	if o == nil || !h.s.feed.Active() {
-		return h.s.append(rec, 0, nil)
+		return h.s.feed.Append(&h.s.commits.Journal, rec, 0, nil)
 	}
 	var told feed.Telling
 	told.Add(&h.s.feed, o, changed, false)
-	return h.s.append(rec, 0, &told)
+	return h.s.feed.Append(&h.s.commits.Journal, rec, 0, &told)
 }
 
 // Expired implements sweep.Host.
 func (h sweepHost) Expired(db int, key []byte) {
 	h.s.stats.expired.Add(1)
-	h.s.event(EventExpired, db, key)
+	h.s.opts.event(EventExpired, db, key)
 }
 
 // NamesParts implements sweep.Host.
@@ -41,14 +42,14 @@ func (h sweepHost) PartsExpired(db int, o *keyspace.Object, n int, parts [][]byt
 	if o.Value.Kind() == structures.KindSet {
 		event = EventMemberExpired
 	}
-	h.s.event(event, db, o.Key)
+	h.s.opts.event(event, db, o.Key)
 	if len(parts) > 0 {
 		if tell := h.s.opts.OnFields(db, o.Key); tell != nil { // it may have changed since
 			tell(parts)
 		}
 	}
 	if o.Value.Empty() {
-		h.s.event(EventEmptied, db, o.Key)
+		h.s.opts.event(EventEmptied, db, o.Key)
 	}
 }
 
@@ -69,10 +70,18 @@ func (h sweepHost) Synced(lsn uint64) (bool, error) {
 }
 
 // event tells who asked for events of one.
-func (s *Store) event(e Event, db int, key []byte) {
-	if s.opts.OnEvent != nil {
-		s.opts.OnEvent(e, db, key)
+func (o *Options) event(e Event, db int, key []byte) {
+	if o.OnEvent != nil {
+		o.OnEvent(e, db, key)
 	}
+}
+
+// Evict implements eviction.Host.
+func (h sweepHost) Evict(t *keyspace.Table, db, i int) {
+	key, hash := slices.Clone(t.Key(t.Meta(i))), t.HashAt(i)
+	h.s.commits.Evicted(hash, h.s.sweeper.Delete(t, i, key))
+	h.s.stats.evicted.Add(1)
+	h.s.opts.event(EventEvicted, db, key)
 }
 
 // ExpireCycle deletes keys, and fields of values in memory, that have expired at now

@@ -4,12 +4,9 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/persistence/commits"
-	"github.com/vigildb/vigil/persistence/feed"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/slots"
-	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/text"
 )
 
 // Shards is a set of shards. The zero value is empty.
@@ -42,27 +39,17 @@ type Tx struct {
 	expected  []keyHash // of the keys that the call names
 	lastFound int       // in expected
 
-	rec      structures.Change // the record under construction
-	told     feed.Telling      // what rec says of values, as commands
-	changed  bool              // rec holds more than expiries
-	big      []bigSet          // what rec says of big values
-	referred int               // bytes of these that are not in rec
-	loan     *text.Loan        // of these, nil if there are none
-	heavy    bool              // the last record was a big one
-	growing  bool              // rec changes a large value
-	large    bool              // the last record changed one
-	lastKey  []byte            // key that rec's operations are about
-	lastDB   uint32            // and its physical database
-	hasLast  bool
-	apart    bool             // rec has an operation that is about no key
-	flushed  []uint32         // physical databases that lost their name in rec
-	open     []*keyspace.Edit // edits since the last Commit
-	spare    []*keyspace.Edit
-	placer   slots.Placer
+	rec     record
+	changed bool             // rec holds more than expiries
+	growing bool             // rec changes a large value
+	large   bool             // the last record changed one
+	flushed []uint32         // physical databases that lost their name in rec
+	open    []*keyspace.Edit // edits since the last Commit
+	spare   []*keyspace.Edit
+	placer  slots.Placer
 
-	follows bool // the store is a member that does not lead
-	keeps   bool // a master decides what expires
-	arrives arrival
+	follows bool   // the store is a member that does not lead
+	keeps   bool   // a master decides what expires
 	time    uint64 // upper bits of positions, see journal.Durability
 
 	reads commits.Reads
@@ -70,7 +57,7 @@ type Tx struct {
 
 // NewTx returns a transaction that holds nothing.
 func (s *Store) NewTx() *Tx {
-	return &Tx{s: s, reads: s.commits.Reads(), placer: slots.New(&s.keyspace, &s.writer, &s.uses, operatorLog{s}.unreadable, s.txSeed.Add(0x9e3779b97f4a7c15)|1)}
+	return &Tx{s: s, rec: record{s: s}, reads: s.commits.Reads(), placer: slots.New(&s.keyspace, &s.writer, &s.uses, operatorLog{s}.unreadable, s.seed())}
 }
 
 // Lock locks the shards in set. now, unix time in ms, is the time for every
@@ -147,8 +134,7 @@ func (tx *Tx) Unlock() {
 	tx.s.keyspace.Unlock(&set)
 }
 
-// SeeExpired has keys that have expired, but are still there, look as if they had not, until
-// the function that it returns is called.
+// SeeExpired makes expired keys visible until end is called.
 func (tx *Tx) SeeExpired() (end func()) {
 	now := tx.now
 	tx.now = math.MinInt64
@@ -161,6 +147,13 @@ func (tx *Tx) CountExpiredFields(n int) { tx.s.stats.expiredFields.Add(int64(n))
 
 // Select makes db the logical database of the calls that follow.
 func (tx *Tx) Select(db int) { tx.db = db }
+
+// in selects a database until back is called.
+func (tx *Tx) in(db int) (back func()) {
+	from := tx.db
+	tx.db = db
+	return func() { tx.db = from }
+}
 
 // DB is the selected database.
 func (tx *Tx) DB() int { return tx.db }
@@ -186,8 +179,8 @@ func (tx *Tx) Commit() (lsn uint64) {
 	changed := tx.changed
 	tx.large, tx.growing = tx.growing, false
 	tx.placer.Err = tx.s.keyspace.Tear.Failure()
-	tx.changed, tx.hasLast = false, false
-	tx.recordArrival()
+	tx.changed, tx.rec.hasLast = false, false
+	tx.rec.arrival()
 	if tx.rec.Len() == 0 {
 		return 0
 	}
@@ -195,11 +188,11 @@ func (tx *Tx) Commit() (lsn uint64) {
 		panic("persistence: change by a member that does not lead")
 	}
 	flags := byte(0)
-	if tx.apart {
-		flags, tx.apart = format.ChunkApart, false
+	if tx.rec.apart {
+		flags, tx.rec.apart = format.ChunkApart, false
 	}
-	lsn = tx.journal(flags)
-	tx.arrived(lsn)
+	lsn = tx.rec.append(flags)
+	tx.rec.arrived(lsn)
 	if changed {
 		tx.reads.Changed(lsn, flags&format.ChunkApart != 0)
 	}
@@ -224,6 +217,14 @@ func (tx *Tx) Seen() uint64 {
 	}
 	return lsn | tx.time
 }
+
+// Heavy reports that the client of the last record is to wait until it is on the device. It was so big
+// that one client alone could make what waits for the disk any amount, or the death of the process
+// would take it: the tail had no room for it, or for one before it.
+func (tx *Tx) Heavy() bool { return tx.rec.heavy }
+
+// RecordBytes is the length of the record so far.
+func (tx *Tx) RecordBytes() int { return tx.rec.size() }
 
 // Large reports that the last record changed a large value, whose client is to wait if
 // that is done faster than the disk takes it: see [Store.Pace].
@@ -292,12 +293,7 @@ func (tx *Tx) find(hash uint64, key []byte) (t *keyspace.Table, i int, ok bool) 
 	return t, i, true
 }
 
-// read is find for commands that use the value.
-func (tx *Tx) read(key []byte) (t *keyspace.Table, i int, ok bool) {
-	return tx.readAt(tx.hash(key), key)
-}
-
-// readAt is read of a key whose hash is known.
+// readAt is find for commands that use the value.
 func (tx *Tx) readAt(hash uint64, key []byte) (t *keyspace.Table, i int, ok bool) {
 	t, i, ok = tx.find(hash, key)
 	if ok && !tx.NoTouch && !tx.s.uses.LRM.Load() {
@@ -315,30 +311,16 @@ func (tx *Tx) expired(t *keyspace.Table, i int, hash uint64, key []byte) int {
 			return i
 		}
 	}
-	tx.about(t, key)
+	tx.rec.about(t, key)
 	tx.rec.Op(format.OpDelete, 0)
 	t.Detach(i)
 	t.Erase(i)
 	tx.s.stats.expired.Add(1)
-	tx.s.event(EventExpired, tx.db, key)
+	tx.s.opts.event(EventExpired, tx.db, key)
 	if tx.OnChange != nil {
 		tx.OnChange(tx.db, key)
 	}
 	return t.Find(hash, key)
-}
-
-// about makes key the one that the following operations of the record are
-// about.
-func (tx *Tx) about(t *keyspace.Table, key []byte) {
-	if tx.hasLast && tx.lastDB == t.Phys && string(tx.lastKey) == string(key) {
-		return
-	}
-	format.RecordKey(&tx.rec, t.Phys, key)
-	tx.lastKey = append(tx.lastKey[:0], key...)
-	tx.lastDB, tx.hasLast = t.Phys, true
-	if tracker := tx.s.tracker.Load(); tracker != nil {
-		tracker.note(t.Phys, key)
-	}
 }
 
 // note records that the caller changed key.

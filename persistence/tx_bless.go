@@ -16,8 +16,8 @@ func (tx *Tx) Bless(key []byte, on bool) (changed, ok bool, err error) {
 	if err := tx.Require(LevelTimed); err != nil {
 		return false, true, err
 	}
-	tx.about(t, key)
-	format.RecordBless(&tx.rec, on)
+	tx.rec.about(t, key)
+	format.RecordBless(&tx.rec.Change, on)
 	t.Bless(key, on)
 	t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 	tx.changed = true
@@ -30,21 +30,12 @@ func (tx *Tx) Blessed(key []byte) (blessed, ok bool) {
 	return ok && t.Blessed(key), ok
 }
 
-// stayBlessed records of a key that gets another value that it is blessed still: a replay does not look at what was there.
-func (tx *Tx) stayBlessed(t *keyspace.Table, key []byte) {
-	if t.Blessed(key) {
-		format.RecordBless(&tx.rec, true)
-	}
-}
-
 // follow makes a key that has got the value of a blessed one blessed, too.
 func (tx *Tx) follow(db int, key []byte, blessed bool) {
 	if !blessed || tx.placer.Err != nil {
 		return
 	}
-	from := tx.db
-	defer func() { tx.db = from }()
-	tx.db = db
+	defer tx.in(db)()
 	tx.Bless(key, true) // the level is high enough, or there were none
 }
 

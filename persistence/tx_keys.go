@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
@@ -48,9 +49,9 @@ func (tx *Tx) Delete(key []byte) bool {
 }
 
 func (tx *Tx) delete(t *keyspace.Table, i int, key []byte) {
-	tx.about(t, key)
-	if len(tx.big) > 0 {
-		tx.supersede(t, key)
+	tx.rec.about(t, key)
+	if len(tx.rec.big) > 0 {
+		tx.rec.supersede(t, key)
 	}
 	tx.rec.Op(format.OpDelete, 0)
 	t.Detach(i)
@@ -84,7 +85,7 @@ func (tx *Tx) SetExpire(key []byte, ms int64) bool {
 	if !ok {
 		return false
 	}
-	tx.about(t, key)
+	tx.rec.about(t, key)
 	tx.rec.Op(format.OpExpireAt, 1)
 	tx.rec.Int(ms)
 	tx.expireAt(t, i, key, ms)
@@ -97,7 +98,7 @@ func (tx *Tx) Persist(key []byte) bool {
 	if !ok || t.Meta(i)&keyspace.HasExpiry == 0 {
 		return false
 	}
-	tx.about(t, key)
+	tx.rec.about(t, key)
 	tx.rec.Op(format.OpPersist, 0)
 	tx.expireAt(t, i, key, 0)
 	return true
@@ -120,15 +121,7 @@ func (tx *Tx) Rename(from, to []byte) {
 	if tx.locate(tx.hash(to), to); tx.placer.Err != nil {
 		return // before from is gone
 	}
-	i := t.Find(tx.hash(from), from) // looking may have moved it
-	if !tx.placer.Gather(t.Object(t.Meta(i))) {
-		return
-	}
-	o, s, expire := tx.lift(t, i)
-	blessed := t.Blessed(from)
-	tx.delete(t, i, from)
-	tx.drop(to, tx.db, o, s, expire)
-	tx.follow(tx.db, to, blessed)
+	tx.carry(t, tx.hash(from), from, tx.db, to)
 }
 
 // Move moves key to database toDB. It reports false if key is absent or exists
@@ -146,15 +139,25 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 	if exists || tx.placer.Err != nil {
 		return false
 	}
-	i := t.Find(hash, key) // looking may have moved it
-	if !tx.placer.Gather(t.Object(t.Meta(i))) {
+	return tx.carry(t, hash, key, toDB, key)
+}
+
+// carry moves what from has to a key of a database. It returns false if it cannot be read.
+func (tx *Tx) carry(t *keyspace.Table, hash uint64, from []byte, toDB int, to []byte) bool {
+	i := t.Find(hash, from) // looking for to may have moved it
+	if !tx.placer.LoadAll(t.Object(t.Meta(i))) {
 		return false
 	}
-	o, s, expire := tx.lift(t, i)
-	blessed := t.Blessed(key)
-	tx.delete(t, i, key)
-	tx.drop(key, toDB, o, s, expire)
-	tx.follow(toDB, key, blessed)
+	v, s, expire := tx.lift(t, i)
+	blessed := t.Blessed(from)
+	tx.delete(t, i, from)
+	defer tx.in(toDB)()
+	if v == nil {
+		tx.SetString(to, s, Expiry(expire))
+	} else {
+		tx.put(to, &Prepared{value: v}, Expiry(expire))
+	}
+	tx.follow(toDB, to, blessed)
 	return true
 }
 
@@ -162,16 +165,14 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 // has. It reports false if from is absent. The shards of both keys are locked.
 func (tx *Tx) MovePrepared(from []byte, toDB int, to []byte, p *Prepared) bool {
 	expire, ok := tx.ExpireAt(from)
-	db := tx.db
-	defer func() { tx.db = db }()
-	tx.db = toDB
-	if tx.locate(tx.hash(to), to); !ok || tx.placer.Err != nil {
+	back := tx.in(toDB)
+	tx.locate(tx.hash(to), to)
+	if back(); !ok || tx.placer.Err != nil {
 		return false // before from is gone
 	}
-	tx.db = db
 	blessed, _ := tx.Blessed(from)
 	tx.Delete(from)
-	tx.db = toDB
+	defer tx.in(toDB)()
 	tx.put(to, p, Expiry(expire))
 	tx.follow(toDB, to, blessed)
 	return true
@@ -196,32 +197,17 @@ func (tx *Tx) lift(t *keyspace.Table, i int) (v structures.Value, s []byte, expi
 	return nil, append([]byte{}, b...), expire
 }
 
-// drop puts what lift took under a key of database db.
-func (tx *Tx) drop(key []byte, db int, v structures.Value, s []byte, expire int64) {
-	from := tx.db
-	defer func() { tx.db = from }()
-	tx.db = db
-	e := Expiry(expire)
-	if v == nil {
-		tx.SetString(key, s, e)
-		return
-	}
-	tx.put(key, &Prepared{value: v}, e)
-}
-
 // Copy stores a copy of the value and the expiry of from under to in database
 // toDB. It reports false if from is absent, or to exists and replace is false. The errors are those of Replace.
 func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) (bool, error) {
-	if s, expire, ok := tx.longString(from); ok {
-		return tx.copyString(s, expire, toDB, to, replace), tx.placer.Err
+	if s, ok := tx.longString(from); ok { // the copy shares its bytes
+		return tx.CopyPrepared(from, toDB, to, replace, &Prepared{value: s.Share()})
 	}
 	kind, payload, expire, ok := tx.dump(nil, from)
 	if !ok || tx.placer.Err != nil {
 		return false, tx.placer.Err
 	}
-	db := tx.db
-	defer func() { tx.db = db }()
-	tx.db = toDB
+	defer tx.in(toDB)()
 	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.placer.Err != nil {
 		return false, tx.placer.Err
 	}
@@ -229,7 +215,7 @@ func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) (bool, error)
 		tx.SetString(to, payload, Expiry(expire))
 		return true, nil
 	}
-	v, err := tx.s.decodeDump(kind, payload)
+	v, err := decodeDump(&tx.s.heads, kind, payload)
 	if err != nil {
 		panic(fmt.Sprintf("persistence: a value does not decode what it encoded: %v", err))
 	}
@@ -246,9 +232,7 @@ func (tx *Tx) CopyPrepared(from []byte, toDB int, to []byte, replace bool, p *Pr
 	if !ok || tx.placer.Err != nil {
 		return false, tx.placer.Err
 	}
-	db := tx.db
-	defer func() { tx.db = db }()
-	tx.db = toDB
+	defer tx.in(toDB)()
 	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.placer.Err != nil {
 		return false, tx.placer.Err
 	}
@@ -257,29 +241,17 @@ func (tx *Tx) CopyPrepared(from []byte, toDB int, to []byte, replace bool, p *Pr
 }
 
 // longString is the string at key if it is a big one.
-func (tx *Tx) longString(key []byte) (s *text.String, expire int64, ok bool) {
+func (tx *Tx) longString(key []byte) (s *text.String, ok bool) {
 	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {
-		return nil, 0, false
+		return nil, false
 	}
 	o := t.Object(t.Meta(i))
 	if o == nil {
-		return nil, 0, false
+		return nil, false
 	}
 	s, ok = o.Value.(*text.String)
-	return s, o.Expire, ok && s.Len() >= bigValue
-}
-
-// copyString is Copy of a big string, which shares its bytes with the copy.
-func (tx *Tx) copyString(s *text.String, expire int64, toDB int, to []byte, replace bool) bool {
-	db := tx.db
-	defer func() { tx.db = db }()
-	tx.db = toDB
-	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace {
-		return false
-	}
-	tx.put(to, &Prepared{value: s.Share()}, Expiry(expire))
-	return true
+	return s, ok && s.Len() >= bigValue
 }
 
 // Dump appends the encoding of what key holds to dst. ok: the key exists.
@@ -330,19 +302,19 @@ func (tx *Tx) Restore(key []byte, kind structures.Kind, e Expiry, payload []byte
 		tx.SetString(key, payload, e)
 		return nil
 	}
-	v, err := tx.s.decodeDump(kind, payload)
+	v, err := decodeDump(&tx.s.heads, kind, payload)
 	if err != nil {
 		return err
 	}
 	return Replace(tx, key, v, e)
 }
 
-func (s *Store) decodeDump(kind structures.Kind, payload []byte) (structures.Value, error) {
+func decodeDump(h *heads.Heads, kind structures.Kind, payload []byte) (structures.Value, error) {
 	head, rest, err := cutBytes(payload)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	v, err := s.heads.Decode(kind, head)
+	v, err := h.Decode(kind, head)
 	if err != nil {
 		return nil, err
 	}

@@ -98,9 +98,9 @@ func (tx *Tx) Swap(a, b int) {
 
 // remap records the mapping of databases.
 func (tx *Tx) remap() {
-	format.RecordMapping(&tx.rec, tx.s.files.Meta.Next, tx.s.files.Meta.Phys)
-	tx.hasLast = false
-	tx.apart, tx.changed = true, true
+	format.RecordMapping(&tx.rec.Change, tx.s.files.Meta.Next, tx.s.files.Meta.Phys)
+	tx.rec.hasLast = false
+	tx.rec.apart, tx.changed = true, true
 	tx.s.tracker.Load().flushed()
 }
 
@@ -179,28 +179,35 @@ func (tx *Tx) scan(cursor uint64, count int, visit func(e *heads.Walked)) (next 
 	from := tx.s.keys.Cursors.Reveal(cursor) << cursorShift
 	left := max(1, count)
 	for sh := format.ShardOf(from); sh < format.ShardCount; sh++ {
-		end := uint64(sh)<<56 | (1<<56 - 1)
-		if tx.s.keyspace.Size(sh, tx.db) > 0 {
-			last := uint64(0)
-			tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, end, tx.placer.Fail, func(e *heads.Walked) bool {
-				if left <= 0 && e.Hash>>cursorShift != last {
-					next = e.Hash >> cursorShift
-					return false
-				}
-				last = e.Hash >> cursorShift
-				left--
-				if e.Expire == 0 || e.Expire > tx.now {
-					visit(e)
-				}
-				return true
-			})
-			if next != 0 {
-				return tx.s.keys.Cursors.Hide(next)
-			}
+		if next = tx.scanShard(sh, from, &left, cursorShift, visit); next != 0 {
+			return tx.s.keys.Cursors.Hide(next)
 		}
 		from = uint64(sh+1) << 56
 	}
 	return 0
+}
+
+// scanShard visits the keys of a shard from a hash on that are not expired, until left were looked at. It returns the hash to go on
+// from, without shift lower bits, 0 at the end of the shard. Keys that share it are visited together.
+func (tx *Tx) scanShard(sh int, from uint64, left *int, shift uint, visit func(e *heads.Walked)) (next uint64) {
+	if tx.s.keyspace.Size(sh, tx.db) == 0 {
+		return 0
+	}
+	last := uint64(0)
+	tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, uint64(sh)<<56|(1<<56-1), tx.placer.Fail, func(e *heads.Walked) bool {
+		at := e.Hash >> shift
+		if *left <= 0 && at != last {
+			next = at
+			return false
+		}
+		last = at
+		*left--
+		if e.Expire == 0 || e.Expire > tx.now {
+			visit(e)
+		}
+		return true
+	})
+	return next
 }
 
 // Keys visits every key of the selected database until visit returns false.
@@ -231,21 +238,5 @@ func (tx *Tx) Keys(visit func(key []byte) bool) {
 func (tx *Tx) ScanShard(from uint64, count int, visit func(key []byte)) (next uint64) {
 	tx.reads.All()
 	tx.seal()
-	sh, last := format.ShardOf(from), uint64(0)
-	if tx.s.keyspace.Size(sh, tx.db) == 0 {
-		return 0
-	}
-	tx.s.heads.Walk(tx.s.keyspace.Table(sh, tx.db), from, uint64(sh)<<56|(1<<56-1), tx.placer.Fail, func(e *heads.Walked) bool {
-		if count <= 0 && e.Hash != last {
-			next = e.Hash
-			return false
-		}
-		last = e.Hash
-		count--
-		if e.Expire == 0 || e.Expire > tx.now {
-			visit(e.Key)
-		}
-		return true
-	})
-	return next
+	return tx.scanShard(format.ShardOf(from), from, &count, 0, func(e *heads.Walked) { visit(e.Key) })
 }

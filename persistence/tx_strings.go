@@ -34,7 +34,7 @@ func (tx *Tx) resolve(t *keyspace.Table, i int, e Expiry) int64 {
 // structures.ErrWrongType if it holds something else. The bytes are valid, and
 // must not be written to, until the next change or Unlock.
 func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
-	t, i, ok := tx.read(key)
+	t, i, ok := tx.readAt(tx.hash(key), key)
 	if !ok {
 		return nil, false, tx.placer.Err
 	}
@@ -66,12 +66,12 @@ func (tx *Tx) SetString(key, value []byte, e Expiry) {
 		return
 	}
 	expire := tx.resolve(t, i, e)
-	tx.about(t, key)
-	if len(tx.big) > 0 {
-		tx.supersede(t, key)
+	tx.rec.about(t, key)
+	if len(tx.rec.big) > 0 {
+		tx.rec.supersede(t, key)
 	}
-	format.RecordSet(&tx.rec, value, expire)
-	tx.stayBlessed(t, key)
+	format.RecordSet(&tx.rec.Change, value, expire)
+	tx.rec.stayBlessed(t, key)
 	tx.placer.SetString(t, i, hash, key, value, expire)
 	tx.note(key)
 }
@@ -100,7 +100,7 @@ func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 	if ok && t.Kind(t.Meta(i)) != structures.KindString {
 		return structures.ErrWrongType
 	}
-	tx.about(t, key)
+	tx.rec.about(t, key)
 	tx.rec.Op(format.OpPatch, 2)
 	tx.rec.Uint(uint64(off))
 	tx.rec.Bytes(b)

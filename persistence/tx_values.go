@@ -66,7 +66,7 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 		if o.Edit != nil && o.Edit.Fresh && !o.Edit.Recorded() && create == nil {
 			return v, nil, false, nil
 		}
-		l := tx.s.limit(o.Value)
+		l := limitAt(tx.s.Level(), o.Value)
 		if l != nil && l.none {
 			return v, nil, false, l.changes.Err
 		}
@@ -77,7 +77,7 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 		return v, nil, false, nil
 	}
 	o := newObject(tx.s, create)
-	l := tx.s.limit(o.Value)
+	l := limitAt(tx.s.Level(), o.Value)
 	if l != nil && l.none {
 		return v, nil, false, l.changes.Err
 	}
@@ -161,9 +161,9 @@ func (tx *Tx) settle(e *keyspace.Edit) (removed bool) {
 		e.Table.Erase(i)
 		return true
 	}
-	tx.about(e.Table, o.Key)
+	tx.rec.about(e.Table, o.Key)
 	if tx.s.feed.Active() {
-		tx.told.Add(&tx.s.feed, o, e.Change.Encoded(), e.Fresh)
+		tx.rec.told.Add(&tx.s.feed, o, e.Change.Encoded(), e.Fresh)
 	}
 	if e.Fresh {
 		tx.rec.Append(e.Created.Encoded())
@@ -187,7 +187,7 @@ func (tx *Tx) settle(e *keyspace.Edit) (removed bool) {
 	}
 	tx.s.writer.Enlarge(e.Table, o, e.Hash)
 	e.Table.SetMeta(i, e.Table.Meta(i)|keyspace.Dirty)
-	tx.placer.Loosen(e.Table, o, e.Hash, e.Table.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
+	tx.placer.CompactLater(e.Table, o, e.Hash, e.Table.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
 	return false
 }
 
@@ -212,7 +212,7 @@ func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) error {
 
 // ReplacePrepared is Replace for a value that was prepared.
 func ReplacePrepared(tx *Tx, key []byte, p *Prepared, e Expiry) error {
-	if err := tx.s.permits(p.value); err != nil {
+	if err := permits(tx.s.Level(), p.value); err != nil {
 		return err
 	}
 	tx.put(key, p, e)
@@ -235,11 +235,11 @@ func (tx *Tx) put(key []byte, p *Prepared, e Expiry) {
 
 // replace is Replace at a slot that locate found.
 func (tx *Tx) replace(t *keyspace.Table, i int, hash uint64, key []byte, p Prepared, expire int64) {
-	tx.about(t, key)
-	if len(tx.big) > 0 {
-		tx.supersede(t, key)
+	tx.rec.about(t, key)
+	if len(tx.rec.big) > 0 {
+		tx.rec.supersede(t, key)
 	}
-	tx.recordWhole(t, key, p, expire)
+	tx.rec.whole(t, key, p, expire)
 	o := &keyspace.Object{Key: append([]byte(nil), key...), Value: p.value, Expire: expire, Whole: true}
 	i = tx.placer.Place(t, i, hash, o)
 	tx.s.writer.Enlarge(t, o, hash)

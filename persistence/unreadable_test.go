@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/text"
@@ -53,12 +54,12 @@ func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-flushed
-		s.SetMaxMemory(1, PolicySpill, 5)
-		for s.stats.spilled.Load() < 3 {
-			s.MakeRoom()
+		s.eviction.Set(1, eviction.Spill, 5)
+		for s.eviction.Spilled() < 3 {
+			s.eviction.MakeRoom()
 			materialise(t, s) // or it would not look again
 		}
-		s.SetMaxMemory(0, PolicySpill, 5)
+		s.eviction.Set(0, eviction.Spill, 5)
 		all(s, 1, func(tx *Tx) {
 			tx.SetString([]byte("hot"), []byte("hot"), NoExpiry)
 			tx.SetString([]byte("both"), []byte("hot"), NoExpiry)

@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/structures/hash"
 )
 
-// Values with elements that are looked for may be of any kind, and pages of them away:
+// Values with elements that are looked for may be of any kind, and pages of them evicted:
 // looking ahead reads none.
 func TestUpcomingElementsMayBeAnywhere(t *testing.T) {
 	s, _ := pagedHash(t)
@@ -19,7 +19,7 @@ func TestUpcomingElementsMayBeAnywhere(t *testing.T) {
 		setField(tx, "small", "f", 1)
 		tx.SetString([]byte("string"), []byte("v"), NoExpiry)
 	})
-	away, reads := pagesAway(t, s), s.Stats().PageReads
+	evicted, reads := pagesEvicted(t, s), s.Stats().PageReads
 	look := func() {
 		var u Upcoming
 		u.Reset(s, 0)
@@ -44,8 +44,8 @@ func TestUpcomingElementsMayBeAnywhere(t *testing.T) {
 		look() // every shard is locked
 	})
 	look()
-	if n, reads := pagesAway(t, s), s.Stats().PageReads-reads; n != away-1 || reads != 1 || away < 10 {
-		t.Errorf("%d pages were away, and %d are; %d were read", away, n, reads)
+	if n, reads := pagesEvicted(t, s), s.Stats().PageReads-reads; n != evicted-1 || reads != 1 || evicted < 10 {
+		t.Errorf("%d pages were evicted, and %d are; %d were read", evicted, n, reads)
 	}
 	checkAccounts(t, s)
 }

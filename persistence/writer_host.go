@@ -18,16 +18,17 @@ func (h writerHost) Contained(shard int) uint64 {
 }
 
 func (h writerHost) AwaitSync(lsn uint64) error                  { return h.s.commits.AwaitSync(lsn) }
-func (h writerHost) Seal(b *pebble.Batch, lsn uint64) error      { return h.s.seal(b, lsn) }
-func (h writerHost) Written(v structures.Value) structures.Value { return h.s.written(v) }
+func (h writerHost) Written(v structures.Value) structures.Value { return written(h.s.Level(), v) }
 func (h writerHost) Unforced() bool                              { return !h.s.replay.Served() }
 func (h writerHost) Trimmed() uint64                             { return h.s.passes.Trimmed.Load() }
 func (h writerHost) Space() (free, total uint64)                 { return h.s.reserve.Space() }
+func (h writerHost) Bound() int64                                { return h.s.eviction.SpillBound() }
 
-// Bound implements writeback.Host: MaxMemory if values spill.
-func (h writerHost) Bound() int64 {
-	if Policy(h.s.policy.Load()) != PolicySpill {
-		return 0
+// Seal adds to a batch what it may hold of the journal, see [files.Files.Seal]. A member adds that what the batch has may be all that
+// is committed.
+func (h writerHost) Seal(b *pebble.Batch, lsn uint64) error {
+	if h.s.member != nil {
+		return h.s.member.Rest(b)
 	}
-	return h.s.maxMemory.Load()
+	return h.s.files.Seal(b, lsn)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/eviction"
 )
 
 // errPaused is returned by admit when CLIENT PAUSE holds the command back.
@@ -130,7 +131,7 @@ func refused(err error) error {
 // makeRoom removes keys by the policy before a call, even one that only reads, as Redis
 // does. A client that caches one of them is told before it gets the reply of the call.
 func (s *session) makeRoom() {
-	s.srv.store.MakeRoom()
+	s.srv.store.Eviction().MakeRoom()
 	if s.Has(commands.ClientTracking) && s.waiting == nil {
 		s.collect()
 	}
@@ -141,9 +142,9 @@ func (s *session) makeRoom() {
 // a limit that is too low to hold anything.
 func (srv *Server) crowded() bool {
 	before := srv.store.Memory()
-	srv.store.MakeRoom()
-	return srv.store.OverMemory() &&
-		(srv.store.Memory() >= before || srv.settings().policy == persistence.PolicySpill)
+	srv.store.Eviction().MakeRoom()
+	return srv.store.Eviction().Over() &&
+		(srv.store.Memory() >= before || srv.settings().policy == eviction.Spill)
 }
 
 // effects are the flags of a call; the flags of EXEC are those of all queued calls together.

@@ -93,8 +93,8 @@ func (a *applier) Apply(calls []replica.Call, offset int64, db int, pass func(*r
 	if err := s.srv.store.DiskError(); err != nil {
 		return err
 	}
-	if s.srv.store.OverMemory() {
-		s.srv.store.MakeRoom()
+	if s.srv.store.Eviction().Over() {
+		s.srv.store.Eviction().MakeRoom()
 	}
 	s.turn.start(s.srv.clock.Now())
 	queue, err := a.look(calls, pass)

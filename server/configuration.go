@@ -52,7 +52,7 @@ func (srv *Server) apply(c *conf.Settings) {
 	srv.tracking.Trim(tracking.Effort)
 	if srv.store != nil {
 		srv.store.SetSync(set.sync)
-		srv.store.SetMaxMemory(c.MaxMemory, set.policy, c.MaxMemorySamples)
+		srv.store.Eviction().Set(c.MaxMemory, set.policy, c.MaxMemorySamples)
 	}
 }
 

@@ -107,13 +107,13 @@ const roomRounds = 1000
 // removed.
 func (srv *Server) makeRoom() {
 	limit := srv.settings().maxMemory
-	srv.store.MakeRoom() // large values have a limit of their own
+	srv.store.Eviction().MakeRoom() // large values have a limit of their own
 	for range roomRounds {
 		before := srv.store.Memory()
 		if limit == 0 || before <= limit {
 			return
 		}
-		if srv.store.MakeRoom(); srv.store.Memory() >= before {
+		if srv.store.Eviction().MakeRoom(); srv.store.Memory() >= before {
 			return
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // what it changed is in the journal before its locks are released, so that the
 // journal's order is the order of effects; its reply is complete or an error.
 func (s *session) execute(argv [][]byte) {
-	if s.srv.store.OverMemory() {
+	if s.srv.store.Eviction().Over() {
 		s.makeRoom()
 	}
 	mark := s.ctx.Reply.Len()

@@ -21,6 +21,7 @@ import (
 	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -98,7 +99,7 @@ func startOn(t testing.TB, disk *disktest.Disk) *diskLife {
 	srv, err := Open(context.Background(), Options{Config: testConfig(t), Dir: "db", Seed: 1, Clock: l.clock, Log: slog.New(l.log),
 		inside: inside{Store: func(o *persistence.Options) {
 			o.FS = errorfs.Wrap(disk, l.reads)
-			o.LargeBytes, o.CacheBytes, o.MaxMemory, o.Policy, o.IdleAfter = 1, 1, readsRoom, persistence.PolicySpill, -1
+			o.LargeBytes, o.CacheBytes, o.MaxMemory, o.Policy, o.IdleAfter = 1, 1, readsRoom, eviction.Spill, -1
 			o.Background = func(task persistence.Task) { l.tasks[task.Name] = task }
 		}}})
 	if err != nil {
@@ -142,7 +143,7 @@ func (l *diskLife) settle(in residence) {
 		}
 		tx.Unlock()
 	}
-	l.srv.store.SetMaxMemory(0, persistence.PolicySpill, 5)
+	l.srv.store.Eviction().Set(0, eviction.Spill, 5)
 	if in.warm {
 		for _, call := range readsWarm {
 			if !slices.Contains(in.keys, strings.Fields(call)[1]) {
@@ -155,7 +156,7 @@ func (l *diskLife) settle(in residence) {
 	}
 	if in.tight {
 		l.do("SETRANGE ballast 2000000 x")
-		l.srv.store.SetMaxMemory(1<<20, persistence.PolicySpill, 5)
+		l.srv.store.Eviction().Set(1<<20, eviction.Spill, 5)
 	}
 }
 
@@ -261,7 +262,7 @@ func attempt(t testing.TB, disk *disktest.Disk, in residence, call string, n int
 	}
 	o.event = l.told.do("PING")
 	o.reply, o.recorded = reply, l.srv.store.Commits().Newest() != before
-	l.srv.store.SetMaxMemory(0, persistence.PolicySpill, 5)
+	l.srv.store.Eviction().Set(0, eviction.Spill, 5)
 	// A read that came while Pebble itself opened a file gets the error of that, though the disk is mended.
 	l.until("the disk is mended", func() bool {
 		o.state = l.state()
@@ -275,7 +276,7 @@ func readsImage(t *testing.T, keys []string) *disktest.Disk {
 	t.Helper()
 	disk := disktest.New()
 	l := startOn(t, disk)
-	l.srv.store.SetMaxMemory(0, persistence.PolicySpill, 5)
+	l.srv.store.Eviction().Set(0, eviction.Spill, 5)
 	for _, call := range readsBuild() {
 		if !slices.ContainsFunc(call, func(word string) bool { return slices.Contains(keys, word) }) {
 			continue
@@ -327,7 +328,7 @@ func TestCallThatCannotReadChangesNothing(t *testing.T) {
 func failing(t *testing.T, image *disktest.Disk, in residence, call string) {
 	t.Helper()
 	l := startOn(t, clone(image))
-	l.srv.store.SetMaxMemory(0, persistence.PolicySpill, 5)
+	l.srv.store.Eviction().Set(0, eviction.Spill, 5)
 	untouched := l.state()
 	l.end()
 	want, l := attempt(t, clone(image), in, call, 0)
@@ -357,7 +358,7 @@ func failing(t *testing.T, image *disktest.Disk, in residence, call string) {
 			t.Errorf("%s: got %.100s, recorded %v, published %.200s, and the change\n%s", at, got.reply, got.recorded, got.event, difference(got.state, untouched))
 		case n == want.reads:
 			l = startOn(t, disk)
-			l.srv.store.SetMaxMemory(0, persistence.PolicySpill, 5)
+			l.srv.store.Eviction().Set(0, eviction.Spill, 5)
 			if again := l.state(); again != untouched {
 				t.Errorf("%s: after a start\n%s", at, difference(again, untouched))
 			}

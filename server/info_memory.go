@@ -2,7 +2,7 @@ package server
 
 import (
 	"github.com/vigildb/vigil/commands/admin"
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/server/info"
 )
 
@@ -36,7 +36,7 @@ func infoMemory(t *info.Text, s *session) {
 	t.Bytes("maxmemory_derived", derived)
 	name := set.conf.MaxMemoryPolicy.String()
 	info.Field(t, "vigil_maxmemory_policy", name)
-	if set.policy == persistence.PolicySpill {
+	if set.policy == eviction.Spill {
 		name = "noeviction"
 	}
 	info.Field(t, "maxmemory_policy", name)

@@ -54,11 +54,12 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/catalog persistence/check persistence/commits persistence/expiry persistence/feed persistence/fence persistence/files persistence/format persistence/grouplog persistence/heads persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/passes persistence/purge persistence/replay persistence/reserve persistence/slots persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/tasks persistence/wal persistence/writeback structures structures/text structures/types
+	persistence:            persistence/catalog persistence/check persistence/commits persistence/eviction persistence/expiry persistence/feed persistence/fence persistence/files persistence/format persistence/grouplog persistence/heads persistence/intake persistence/journal persistence/keyspace persistence/log persistence/lsm persistence/member persistence/passes persistence/purge persistence/replay persistence/reserve persistence/slab persistence/slots persistence/snapshot persistence/storelog persistence/sweep persistence/tail persistence/tasks persistence/wal persistence/writeback structures structures/text structures/types
 	persistence/catalog:    persistence/format structures
 	persistence/check:      persistence/chunklog persistence/fence persistence/format persistence/grouplog persistence/journal persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/wal structures
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
 	persistence/commits:    persistence/fence persistence/files persistence/format persistence/journal persistence/lsm persistence/reserve persistence/tasks structures
+	persistence/eviction:   persistence/format persistence/keyspace persistence/slots persistence/writeback
 	persistence/expiry:     persistence/format
 	persistence/files:      persistence/check persistence/chunklog persistence/fence persistence/format persistence/journal persistence/log persistence/lsm persistence/reserve persistence/snapshot persistence/storelog persistence/tail persistence/wal
 	persistence/fence:
@@ -81,7 +82,7 @@ const rooms = `
 	persistence/snapshot:   persistence/fence persistence/format persistence/storelog persistence/wal
 	persistence/storelog:   persistence/format persistence/log
 	persistence/sweep:      persistence/expiry persistence/format persistence/keyspace persistence/lsm persistence/writeback structures
-	persistence/feed:       persistence/format persistence/keyspace structures structures/text structures/types
+	persistence/feed:       persistence/format persistence/journal persistence/keyspace structures structures/text structures/types
 	persistence/tail:
 	persistence/tasks:
 	persistence/wal:        persistence/fence persistence/format structures

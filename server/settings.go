@@ -6,6 +6,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/structures/stream"
@@ -23,7 +24,7 @@ type settings struct {
 
 	sync       persistence.SyncPolicy
 	syncAlways bool // replies wait for the device, in a group for the commit
-	policy     persistence.Policy
+	policy     eviction.Policy
 	maxMemory  int64 // from which on the policy acts; 0: never
 
 	maxClients   int
@@ -42,12 +43,12 @@ const minQueryBuffer = 1 << 20
 
 // policies and syncs translate the configuration's names to the store's.
 var (
-	policies = map[conf.Policy]persistence.Policy{
-		conf.Spill: persistence.PolicySpill, conf.NoEviction: persistence.PolicyNoEviction,
-		conf.AllKeysLRU: persistence.PolicyAllKeysLRU, conf.AllKeysLFU: persistence.PolicyAllKeysLFU,
-		conf.AllKeysRandom: persistence.PolicyAllKeysRandom, conf.VolatileLRU: persistence.PolicyVolatileLRU,
-		conf.VolatileLFU: persistence.PolicyVolatileLFU, conf.VolatileRandom: persistence.PolicyVolatileRandom,
-		conf.VolatileTTL: persistence.PolicyVolatileTTL, conf.AllKeysLRM: persistence.PolicyAllKeysLRM, conf.VolatileLRM: persistence.PolicyVolatileLRM,
+	policies = map[conf.Policy]eviction.Policy{
+		conf.Spill: eviction.Spill, conf.NoEviction: eviction.None,
+		conf.AllKeysLRU: eviction.AllKeysLRU, conf.AllKeysLFU: eviction.AllKeysLFU,
+		conf.AllKeysRandom: eviction.AllKeysRandom, conf.VolatileLRU: eviction.VolatileLRU,
+		conf.VolatileLFU: eviction.VolatileLFU, conf.VolatileRandom: eviction.VolatileRandom,
+		conf.VolatileTTL: eviction.VolatileTTL, conf.AllKeysLRM: eviction.AllKeysLRM, conf.VolatileLRM: eviction.VolatileLRM,
 	}
 	syncs = map[conf.Fsync]persistence.SyncPolicy{
 		conf.FsyncEverySecond: persistence.SyncEverySecond, conf.FsyncAlways: persistence.SyncAlways,
@@ -68,10 +69,10 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		idleTimeout:  c.Timeout, keepAlive: c.TCPKeepAlive,
 		events: c.NotifyKeyspaceEvents, savePoints: c.Save, maxMemory: maxMemory,
 	}
-	if set.policy != persistence.PolicySpill {
+	if set.policy != eviction.Spill {
 		set.maxMemory = c.MaxMemory
 		if c.ImportMode {
-			set.policy = persistence.PolicyNoEviction
+			set.policy = eviction.None
 		}
 	}
 	if o.Dir != "" {
@@ -95,7 +96,7 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 			SetMaxInts:     int(c.SetMaxIntsetEntries),
 			ZSetMaxEntries: int(c.ZSetMaxListpackEntries), ZSetMaxValue: int(c.ZSetMaxListpackValue)},
 		SharesInts:        c.MaxMemory == 0 || !agedPolicy(set.policy),
-		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
+		LFU:               set.policy == eviction.AllKeysLFU || set.policy == eviction.VolatileLFU,
 		ModuleMemoryLimit: moduleMemory(maxMemory),
 		StreamNode:        stream.PageLimits{Bytes: int(c.StreamNodeMaxBytes), Entries: int(c.StreamNodeMaxEntries)},
 		StreamWindow:      stream.Window{Seconds: c.StreamIdmpDuration, Most: int(c.StreamIdmpMaxSize)},
@@ -142,10 +143,10 @@ func (h host) Random(n int) int {
 }
 
 // agedPolicy reports whether a policy of eviction asks when keys were used.
-func agedPolicy(p persistence.Policy) bool {
+func agedPolicy(p eviction.Policy) bool {
 	switch p {
-	case persistence.PolicyAllKeysLRU, persistence.PolicyVolatileLRU, persistence.PolicyAllKeysLFU, persistence.PolicyVolatileLFU,
-		persistence.PolicyAllKeysLRM, persistence.PolicyVolatileLRM:
+	case eviction.AllKeysLRU, eviction.VolatileLRU, eviction.AllKeysLFU, eviction.VolatileLFU,
+		eviction.AllKeysLRM, eviction.VolatileLRM:
 		return true
 	}
 	return false

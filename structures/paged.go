@@ -26,31 +26,31 @@ type Paged interface {
 	Value
 	// SetPager says where pages are read; nil if all are in memory.
 	SetPager(p Pager)
-	// Away is the number of pages that are on disk only, and their bytes.
-	Away() (pages int, bytes int64)
-	// Shed evicts about so many bytes of pages that are stored as they are: not
+	// Evicted is the number of pages that are on disk only, and their bytes.
+	Evicted() (pages int, bytes int64)
+	// Evict evicts about so many bytes of pages that are stored as they are: not
 	// of those used since its last visit, or held. It returns how many bytes that were, and how
 	// many are in pages that it passed over because they changed.
-	Shed(bytes int) (freed, changed int)
+	Evict(bytes int) (freed, changed int)
 	// Changed is about how many bytes of pages changed since Clean, and cannot leave
 	// memory before they are stored.
 	Changed() int
-	// Gather reads every page that is away and reports whether it could.
-	Gather() bool
+	// LoadAll reads every evicted page and reports whether it could.
+	LoadAll() bool
 }
 
-// Tailed is a Paged value whose pages, if they only gained elements, can be written by
-// these: what is appended to the page on disk, a tail. The value gets elements of a page that is
-// away so without reading it, if it knows that they are new.
+// Incremental is a Paged value whose pages, if they only gained elements, can be written by
+// these: what is appended to the page on disk, a delta. The value gets elements of a page that is
+// evicted so without reading it, if it knows that they are new.
 //
-// A tail that is appended twice, by a batch that is written again after a failure, does
-// no harm. Some of the last tails may not be there yet when a page is read, as they are in a
+// A delta that is appended twice, by a batch that is written again after a failure, does
+// no harm. Some of the last deltas may not be there yet when a page is read, as they are in a
 // batch under way: the value keeps what they have until Held says that they are.
-type Tailed interface {
+type Incremental interface {
 	Paged
-	// Portion visits changed pages, of about as many bytes as n full ones have, and marks them as
-	// stored: whole ones, and tails. It reports whether there may be more than that again.
-	Portion(n int, visit, tail func(id uint64, page []byte)) (more bool)
+	// FlushDeltas visits changed pages, of about as many bytes as n full ones have, and marks them as
+	// stored: whole ones, and deltas. It reports whether there may be more than that again.
+	FlushDeltas(n int, visit, delta func(id uint64, page []byte)) (more bool)
 }
 
 // indexedPages is a variable for tests.

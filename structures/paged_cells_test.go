@@ -84,7 +84,7 @@ func (m *cuckooModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch 
 	}
 }
 
-// check asks for a part of the items: each reads pages that may be away.
+// check asks for a part of the items: each reads pages that may be evicted.
 func (m *cuckooModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
 	t.Helper()
 	f, total := v.(*cuckoo.Filter), 0

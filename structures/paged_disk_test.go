@@ -23,7 +23,7 @@ type pagedDisk struct {
 	// While a value is stored in parts, pages are in a batch that is not written yet, and
 	// cannot be read, or staged. What the batch has of a page is newer.
 	batch, staged map[uint64][]byte // nil: the page is to go
-	tails         int               // that were written
+	deltas        int               // that were written
 
 	journal []byte // changes since the head on disk, which a start does again
 	next    []byte // head in the batch
@@ -42,27 +42,27 @@ func (d *pagedDisk) ReadPage(id uint64, use func([]byte) error) bool {
 	return true
 }
 
-// readable is what can be read of a page: what is staged of it, which may be tails.
+// readable is what can be read of a page: what is staged of it, which may be deltas.
 func (d *pagedDisk) readable(id uint64) (page []byte, ok bool) {
 	staged, is := d.staged[id]
 	if page, ok = d.pages[id]; !is {
 		return page, ok
 	}
-	if end, tail := bytes.CutPrefix(staged, tailsOnly); tail {
+	if end, delta := bytes.CutPrefix(staged, deltasOnly); delta {
 		return slices.Concat(page, end), ok
 	}
 	return staged, true
 }
 
-// tailsOnly is before tails that are staged or in a batch without their page.
-var tailsOnly = []byte("tails:")
+// deltasOnly is before deltas that are staged or in a batch without their page.
+var deltasOnly = []byte("deltas:")
 
-// extend appends a tail to what is staged of a page, or in a batch.
-func extend(pages map[uint64][]byte, id uint64, tail []byte) {
+// extend appends a delta to what is staged of a page, or in a batch.
+func extend(pages map[uint64][]byte, id uint64, delta []byte) {
 	if _, ok := pages[id]; !ok {
-		pages[id] = tailsOnly
+		pages[id] = deltasOnly
 	}
-	pages[id] = slices.Concat(pages[id], tail)
+	pages[id] = slices.Concat(pages[id], delta)
 }
 
 func (d *pagedDisk) Failed() bool { return d.failed }
@@ -90,7 +90,7 @@ func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, am
 	d.land()
 	all := 0
 	v.Pages(true, func(id uint64, page []byte) {
-		if all++; d.pages[id] == nil || d.tails == 0 && string(d.pages[id]) != string(page) {
+		if all++; d.pages[id] == nil || d.deltas == 0 && string(d.pages[id]) != string(page) {
 			t.Fatalf("page %x on disk differs from the value's", id)
 		}
 	})
@@ -108,34 +108,34 @@ func (d *pagedDisk) gather(t testing.TB, v structures.Paged, r *rand.Rand, amid 
 	}
 	if r.IntN(2) == 0 {
 		g := v.(interface {
-			Part(int, func(uint64, []byte)) bool
-			Taint()
+			Flush(int, func(uint64, []byte)) bool
+			MarkAllDirty()
 		})
 		if r.IntN(8) == 0 {
-			g.Taint()
+			g.MarkAllDirty()
 		}
-		unstaged, tails := r.IntN(8), r.IntN(2) == 0
+		unstaged, deltas := r.IntN(8), r.IntN(2) == 0
 		for parts := 0; parts < 50; parts++ {
-			if !d.storePart(g.Part, v, 1+r.IntN(3), parts >= unstaged, tails) {
+			if !d.storePart(g.Flush, v, 1+r.IntN(3), parts >= unstaged, deltas) {
 				break
 			}
 			amid()
 		}
 	}
-	if tailed, ok := v.(structures.Tailed); ok && r.IntN(4) > 0 {
-		tailed.Portion(1<<40, put, d.extendPage)
+	if incremental, ok := v.(structures.Incremental); ok && r.IntN(4) > 0 {
+		incremental.FlushDeltas(1<<40, put, d.extendPage)
 	}
 	v.Pages(false, put)
 	d.next, d.since = v.AppendHead(nil), len(d.journal)
 	v.Clean()
-	if _, ok := v.(structures.Tailed); ok && v.Changed() != 0 {
+	if _, ok := v.(structures.Incremental); ok && v.Changed() != 0 {
 		t.Fatalf("%d bytes are to be written of a value that was just written", v.Changed())
 	}
 }
 
-// storePart writes a part of a value, if it can have them with tails. It is staged, or in the
+// storePart writes a part of a value, if it can have them with deltas. It is staged, or in the
 // batch.
-func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v structures.Paged, n int, staged, tails bool) (more bool) {
+func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v structures.Paged, n int, staged, deltas bool) (more bool) {
 	visit := func(id uint64, page []byte) {
 		if !staged {
 			d.batch[id] = slices.Clone(page)
@@ -144,28 +144,28 @@ func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v stru
 		d.staged[id] = slices.Clone(page)
 		delete(d.batch, id)
 	}
-	tailed, ok := v.(structures.Tailed)
-	if !ok || !tails {
+	incremental, ok := v.(structures.Incremental)
+	if !ok || !deltas {
 		return whole(n, visit)
 	}
-	return tailed.Portion(n, visit, func(id uint64, tail []byte) {
+	return incremental.FlushDeltas(n, visit, func(id uint64, delta []byte) {
 		if !staged {
-			d.extendPage(id, tail)
+			d.extendPage(id, delta)
 			return
 		}
-		d.tails++
+		d.deltas++
 		if _, ok := d.batch[id]; ok {
-			extend(d.batch, id, tail)
+			extend(d.batch, id, delta)
 			return
 		}
-		extend(d.staged, id, tail)
+		extend(d.staged, id, delta)
 	})
 }
 
-// extendPage puts a tail into the batch.
-func (d *pagedDisk) extendPage(id uint64, tail []byte) {
-	d.tails++
-	extend(d.batch, id, tail)
+// extendPage puts a delta into the batch.
+func (d *pagedDisk) extendPage(id uint64, delta []byte) {
+	d.deltas++
+	extend(d.batch, id, delta)
 }
 
 // land writes the batch under way, if there is one.
@@ -182,11 +182,11 @@ func (d *pagedDisk) land() {
 func (d *pagedDisk) write() {
 	for _, written := range []map[uint64][]byte{d.staged, d.batch} {
 		for id, page := range written {
-			end, tail := bytes.CutPrefix(page, tailsOnly)
+			end, delta := bytes.CutPrefix(page, deltasOnly)
 			switch {
 			case page == nil:
 				delete(d.pages, id)
-			case tail:
+			case delta:
 				d.pages[id] = slices.Concat(d.pages[id], end)
 			default:
 				d.pages[id] = page

@@ -154,9 +154,9 @@ func (m *listModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
 	}
 }
 
-// awayList is a list of n elements of 100 bytes that begin with their indexes, without a
+// evictedList is a list of n elements of 100 bytes that begin with their indexes, without a
 // page in memory.
-func awayList(t *testing.T, n int) (*list.List, *pagedDisk) {
+func evictedList(t *testing.T, n int) (*list.List, *pagedDisk) {
 	t.Helper()
 	l, d := list.New(), &pagedDisk{pages: map[uint64][]byte{}}
 	for i := range n {
@@ -164,30 +164,30 @@ func awayList(t *testing.T, n int) (*list.List, *pagedDisk) {
 	}
 	d.store(t, l, rand.New(rand.NewPCG(1, 1)))
 	l.SetPager(d)
-	shedAll(l)
+	evictAll(l)
 	return l, d
 }
 
-func shedAll(l *list.List) {
+func evictAll(l *list.List) {
 	for range 3 {
-		l.Shed(1 << 30)
+		l.Evict(1 << 30)
 	}
 }
 
 func TestListReadsOnlyThePagesItNeeds(t *testing.T) {
 	const pages = 125 // of 80 elements
-	l, d := awayList(t, 10_000)
-	if n, size := l.Away(); n != pages || size != 10_000*102 || len(d.pages) != pages {
-		t.Fatalf("%d pages of %d bytes are away, %d on disk", n, size, len(d.pages))
+	l, d := evictedList(t, 10_000)
+	if n, size := l.Evicted(); n != pages || size != 10_000*102 || len(d.pages) != pages {
+		t.Fatalf("%d pages of %d bytes are evicted, %d on disk", n, size, len(d.pages))
 	}
 	var ch structures.Change
 	count := 0
 	visit := func([]byte) { count++ }
 	for _, x := range []struct {
-		name  string
-		do    func()
-		reads int
-		away  int // fewer than before
+		name    string
+		do      func()
+		reads   int
+		evicted int // fewer than before
 	}{
 		{"length", func() { l.Len() }, 0, 0},
 		{"push at the head", func() { l.Push(&ch, list.Head, []byte("x")) }, 1, 1},
@@ -209,24 +209,24 @@ func TestListReadsOnlyThePagesItNeeds(t *testing.T) {
 		{"remove nothing", func() { l.Remove(&ch, 0, []byte("not there")) }, pages, 0},
 		{"remove one", func() { e, _ := l.Index(5000); l.Remove(&ch, 0, e) }, pages, 1},
 	} {
-		l, d = awayList(t, 10_000)
+		l, d = evictedList(t, 10_000)
 		count, d.reads = 0, 0
 		x.do()
-		if n, _ := l.Away(); d.reads != x.reads || pages-n != x.away {
-			t.Errorf("%s: %d reads, %d pages fewer are away; want %d, %d", x.name, d.reads, pages-n, x.reads, x.away)
+		if n, _ := l.Evicted(); d.reads != x.reads || pages-n != x.evicted {
+			t.Errorf("%s: %d reads, %d pages fewer are evicted; want %d, %d", x.name, d.reads, pages-n, x.reads, x.evicted)
 		}
 	}
 	d.reads, d.room = 0, true
 	l.Range(0, -1, visit)
-	if n, _ := l.Away(); n != 0 {
-		t.Errorf("with room %d pages are away after a walk over all of them", n)
+	if n, _ := l.Evicted(); n != 0 {
+		t.Errorf("with room %d pages are evicted after a walk over all of them", n)
 	}
 }
 
 // Elements that are put between two others all the time use up the numbers between
 // their pages, and those around them get others.
-func TestNumbersOfPagesThatAreAwayRunOut(t *testing.T) {
-	l, d := awayList(t, 4000)
+func TestNumbersOfPagesThatAreEvictedRunOut(t *testing.T) {
+	l, d := evictedList(t, 4000)
 	r := rand.New(rand.NewPCG(1, 1))
 	pivot, _ := l.Index(200)
 	pivot = bytes.Clone(pivot)
@@ -235,7 +235,7 @@ func TestNumbersOfPagesThatAreAwayRunOut(t *testing.T) {
 			t.Fatalf("insertion %d did not find its place", i)
 		}
 		d.store(t, l, r)
-		shedAll(l)
+		evictAll(l)
 	}
 	if d.failed || l.Len() != 4060 {
 		t.Fatalf("failed %v, length %d", d.failed, l.Len())
@@ -258,7 +258,7 @@ func TestNumbersOfPagesThatAreAwayRunOut(t *testing.T) {
 // they cannot be read, the list stays as it is.
 func TestNumbersThatRanOutNeedPagesAround(t *testing.T) {
 	for _, side := range []list.Side{list.Before, list.After} {
-		l, d := awayList(t, 4000)
+		l, d := evictedList(t, 4000)
 		r := rand.New(rand.NewPCG(1, 1))
 		at := 79 // the last element of the first page, or the first one of the second
 		if side == list.Before {
@@ -268,7 +268,7 @@ func TestNumbersThatRanOutNeedPagesAround(t *testing.T) {
 		pivot = bytes.Clone(pivot)
 		refused := 0
 		for i := range 60 {
-			shedAll(l)
+			evictAll(l)
 			l.Range(0, 79, func([]byte) {})
 			for at := 80; side == list.Before && at <= 80+i; at++ {
 				l.Index(at) // in the pages in which the pivot is looked for
@@ -314,12 +314,12 @@ func TestNumbersThatRanOutNeedPagesAround(t *testing.T) {
 // What is left of a list with pages can be so small that it belongs into its head: then
 // the page on disk must go.
 func TestSmallRestOfAListWithPages(t *testing.T) {
-	l, d := awayList(t, 1000)
+	l, d := evictedList(t, 1000)
 	r := rand.New(rand.NewPCG(1, 1))
 	l.Trim(nil, 80*3, 80*4-1)
 	d.store(t, l, r)
-	if n, _ := l.Away(); n != 1 || len(d.pages) != 1 || l.IsCompact(1<<20) {
-		t.Fatalf("%d pages are away, %d on disk, compact %v", n, len(d.pages), l.IsCompact(1<<20))
+	if n, _ := l.Evicted(); n != 1 || len(d.pages) != 1 || l.IsCompact(1<<20) {
+		t.Fatalf("%d pages are evicted, %d on disk, compact %v", n, len(d.pages), l.IsCompact(1<<20))
 	}
 	again, err := list.Decode(d.head)
 	if err != nil {
@@ -332,20 +332,20 @@ func TestSmallRestOfAListWithPages(t *testing.T) {
 		}
 	}
 	again.Clean()
-	shedAll(again)
+	evictAll(again)
 	d.store(t, again, r)
-	if n, _ := again.Away(); n != 0 || len(d.pages) != 0 || again.Len() != 80 {
-		t.Errorf("%d pages are away, %d on disk, %d elements", n, len(d.pages), again.Len())
+	if n, _ := again.Evicted(); n != 0 || len(d.pages) != 0 || again.Len() != 80 {
+		t.Errorf("%d pages are evicted, %d on disk, %d elements", n, len(d.pages), again.Len())
 	}
 }
 
 // Nothing is popped if the page at the other end cannot be read.
 func TestRotationThatFailsChangesNothing(t *testing.T) {
-	l, d := awayList(t, 1000)
+	l, d := evictedList(t, 1000)
 	first, _ := l.Index(0)
 	want := string(first)
 	for _, ends := range [][2]list.End{{list.Head, list.Tail}, {list.Tail, list.Head}} {
-		shedAll(l)
+		evictAll(l)
 		l.Index(-int(ends[1])) // the end to which the element goes is in memory
 		d.broken, d.failed = true, false
 		var ch structures.Change
@@ -360,10 +360,10 @@ func TestRotationThatFailsChangesNothing(t *testing.T) {
 }
 
 func TestRemovalReadsOnlyUpToItsCount(t *testing.T) {
-	l, d := awayList(t, 1000)
+	l, d := evictedList(t, 1000)
 	e, _ := l.Index(100)
 	elem := bytes.Clone(e)
-	shedAll(l)
+	evictAll(l)
 	d.reads = 0
 	if n := l.Remove(nil, 1, elem); n != 1 || d.reads != 2 {
 		t.Errorf("%d removed, %d pages read; want 1, 2", n, d.reads)
@@ -371,8 +371,8 @@ func TestRemovalReadsOnlyUpToItsCount(t *testing.T) {
 }
 
 // What is left in a node joins the one before it only if that is in memory.
-func TestNodesDoNotJoinOnesThatAreAway(t *testing.T) {
-	l, d := awayList(t, 400)
+func TestNodesDoNotJoinOnesThatAreEvicted(t *testing.T) {
+	l, d := evictedList(t, 400)
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, page := range []int{2, 3} { // so that both fit into half a node
 		for i := range 60 {
@@ -381,7 +381,7 @@ func TestNodesDoNotJoinOnesThatAreAway(t *testing.T) {
 	}
 	l.Remove(nil, 100, []byte("gone"))
 	d.store(t, l, r)
-	shedAll(l)
+	evictAll(l)
 	before := l.Len()
 	at := 0
 	l.Range(0, -1, func(e []byte) {
@@ -389,7 +389,7 @@ func TestNodesDoNotJoinOnesThatAreAway(t *testing.T) {
 			at++
 		}
 	})
-	shedAll(l)
+	evictAll(l)
 	if n := l.Remove(nil, 0, []byte("gone")); n != at || l.Len() != before-n {
 		t.Fatalf("%d removed of %d, length %d", n, at, l.Len())
 	}
@@ -423,8 +423,8 @@ func TestNumbersBeyondTheEndRunOut(t *testing.T) {
 	for range 4 {
 		l.Push(nil, list.Head, bytes.Repeat([]byte{'n'}, 8000))
 	}
-	if n, _ := l.Away(); n != 0 || d.failed || l.Len() != 164 {
-		t.Fatalf("%d pages away, failed %v, length %d", n, d.failed, l.Len())
+	if n, _ := l.Evicted(); n != 0 || d.failed || l.Len() != 164 {
+		t.Fatalf("%d pages evicted, failed %v, length %d", n, d.failed, l.Len())
 	}
 	d.store(t, l, rand.New(rand.NewPCG(1, 2)))
 	if e, _ := l.Index(4); e[0] != 'a' {
@@ -434,14 +434,14 @@ func TestNumbersBeyondTheEndRunOut(t *testing.T) {
 
 // A list that does not change while it is encoded in parts is encoded once.
 func TestPartsOfAListEnd(t *testing.T) {
-	l, d := awayList(t, 4000)
-	l.Gather()
+	l, d := evictedList(t, 4000)
+	l.LoadAll()
 	for i := range 40 {
 		l.Set(nil, i*100, []byte("x"))
 	}
 	parts, pages := 0, map[uint64]bool{}
 	for more := true; more; parts++ {
-		more = l.Part(7, func(id uint64, _ []byte) {
+		more = l.Flush(7, func(id uint64, _ []byte) {
 			if pages[id] {
 				t.Errorf("page %x comes twice", id)
 			}

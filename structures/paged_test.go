@@ -47,22 +47,22 @@ func TestPagesComeAndGo(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			r := rand.New(rand.NewPCG(seed, 1))
-			var away, shed, amid int
+			var evicted, evict, amid int
 			for range 4 {
 				a, s, m := pagedLife(t, r, create())
-				away, shed, amid = away+a, shed+s, amid+m
+				evicted, evict, amid = evicted+a, evict+s, amid+m
 			}
 			// In one life a value may stay small, and no page of it go while it is stored.
-			if away < 400 || shed == 0 || amid == 0 {
-				t.Errorf("pages were away in %d steps only, %d bytes left memory, and %d while the value was stored", away, shed, amid)
+			if evicted < 400 || evict == 0 || amid == 0 {
+				t.Errorf("pages were evicted in %d steps only, %d bytes left memory, and %d while the value was stored", evicted, evict, amid)
 			}
 		})
 	}
 }
 
-// pagedLife returns in how many steps pages were away, and how many bytes left memory: between
+// pagedLife returns in how many steps pages were evicted, and how many bytes left memory: between
 // changes, and while the value was stored.
-func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) {
+func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (evicted, evict, amid int) {
 	d := &pagedDisk{pages: map[uint64][]byte{}}
 	v, twin := m.create(), m.create()
 	v.SetPager(d)
@@ -79,7 +79,7 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 		case 0, 1:
 			d.storeAmid(t, v, r, func() {
 				change()
-				freed, _ := v.Shed(r.IntN(64 << 10))
+				freed, _ := v.Evict(r.IntN(64 << 10))
 				amid += freed
 			})
 		case 2:
@@ -89,26 +89,26 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 			// A batch that could not be written, or was about to be. Then all may end.
 			d.gather(t, v, r, func() {
 				change()
-				v.Shed(r.IntN(64 << 10))
+				v.Evict(r.IntN(64 << 10))
 			})
 			if d.head != nil && r.IntN(2) == 0 {
 				d.batch, d.staged = nil, nil
 				v = d.start(t, m)
 			}
 		case 3:
-			if r.IntN(4) == 0 && !v.Gather() {
+			if r.IntN(4) == 0 && !v.LoadAll() {
 				t.Fatal("not gathered")
 			}
 		default:
-			freed, _ := v.Shed(r.IntN(64 << 10))
-			shed += freed
+			freed, _ := v.Evict(r.IntN(64 << 10))
+			evict += freed
 		}
-		n, bytes := v.Away()
+		n, bytes := v.Evicted()
 		if n > 0 {
-			away++
+			evicted++
 		}
 		if n > 0 != (bytes > 0) {
-			t.Fatalf("step %d: %d pages of %d bytes are away", step, n, bytes)
+			t.Fatalf("step %d: %d pages of %d bytes are evicted", step, n, bytes)
 		}
 		if step%10 == 0 {
 			m.check(t, r, v)
@@ -122,27 +122,27 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 		d.store(t, v, r)
 	}
 	words, isSet := m.(*setModel)
-	if _, ok := v.(structures.Tailed); ok && d.tails < 20 && !(isSet && words.words == 0) {
-		t.Errorf("%d tails were written", d.tails)
+	if _, ok := v.(structures.Incremental); ok && d.deltas < 20 && !(isSet && words.words == 0) {
+		t.Errorf("%d deltas were written", d.deltas)
 	}
 	// With a disk that cannot be read a change is made or not, and recorded if it is.
 	for i := range 100 {
 		d.store(t, v, r)
 		for v.SetPager(d); ; {
-			if f, _ := v.Shed(1 << 30); f == 0 {
+			if f, _ := v.Evict(1 << 30); f == 0 {
 				break
 			}
 		}
 		var ch structures.Change
 		d.broken, d.failed, d.good = true, false, r.IntN(4)
-		v.Shed(1 << 30)
-		n, _ := v.Away()
+		v.Evict(1 << 30)
+		n, _ := v.Evicted()
 		before := v.AppendHead(nil)
 		m.change(t, r, v, &ch)
 		failed := d.failed
 		d.broken, d.failed = false, false
 		if failed && (n == 0 || ch.Len() > 0) {
-			t.Fatalf("%d pages away: a change that failed recorded %d bytes", n, ch.Len())
+			t.Fatalf("%d pages evicted: a change that failed recorded %d bytes", n, ch.Len())
 		}
 		if failed && string(v.AppendHead(nil)) != string(before) {
 			t.Fatal("a change that failed changed the head")
@@ -154,7 +154,7 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 			m.check(t, r, twin)
 		}
 	}
-	return away, shed, amid
+	return evicted, evict, amid
 }
 
 // start makes a value anew of what the disk has.
@@ -165,7 +165,7 @@ func (d *pagedDisk) start(t testing.TB, m pagedModel) structures.Paged {
 		t.Fatal(err)
 	}
 	v.SetPager(d)
-	if n, _ := v.Away(); n < len(d.pages) {
+	if n, _ := v.Evicted(); n < len(d.pages) {
 		for id, page := range d.pages {
 			if from, ok := v.(interface{ ResidentFrom() uint64 }); n == 0 || ok && id >= from.ResidentFrom() {
 				err = errors.Join(err, v.SetPage(id, page))

@@ -29,12 +29,12 @@ func (p *Pages) Tight() bool      { return false }
 // which a number of pages can be read.
 func (r *Rig) PutEvicted(key string, v structures.Paged, readable int) *Pages {
 	p := &Pages{pages: map[uint64][]byte{}, left: 1 << 30}
-	v.Shed(1) // sorted sets make pages of their index
+	v.Evict(1) // sorted sets make pages of their index
 	v.Pages(true, func(id uint64, page []byte) { p.pages[id] = slices.Clone(page) })
 	v.Clean()
 	v.SetPager(p)
 	for range 3 {
-		v.Shed(1 << 20)
+		v.Evict(1 << 20)
 	}
 	r.Put(key, v)
 	p.left = readable

@@ -139,7 +139,7 @@ func (g *getter) one(text []byte) error {
 		return err
 	}
 	place, ok := p.Place()
-	if pages, _ := g.d.Away(); ok && pages == 0 { // others are read where they are
+	if pages, _ := g.d.Evicted(); ok && pages == 0 { // others are read where they are
 		return g.place(p, place)
 	}
 	g.search = path.NewSearch(g.d.Bytes())

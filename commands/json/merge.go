@@ -67,7 +67,7 @@ func (u *update) mergePlaces(patch placed) (places [][]json.Step, err error) {
 	for i, match := range list {
 		p := match.Path()
 		places[i] = p
-		if pages, _ := u.d.Away(); pages > 0 {
+		if pages, _ := u.d.Evicted(); pages > 0 {
 			m := merger{u: u, dry: true}
 			m.merge(p, match.Value, json.Of(patch.value))
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/vigildb/vigil/commands/sched"
 	"github.com/vigildb/vigil/commands/sets"
 	"github.com/vigildb/vigil/commands/text"
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/eviction"
 )
 
 func dumpRig(t testing.TB) *commandtest.Rig {
@@ -146,7 +146,7 @@ func TestRestoreTellsHowTheKeyWasUsed(t *testing.T) {
 	r.Want(":0\r\n", "OBJECT", "IDLETIME", "c")
 
 	r.Limits.LFU = true
-	r.Store.SetMaxMemory(0, persistence.PolicyAllKeysLFU, 5)
+	r.Store.Eviction().Set(0, eviction.AllKeysLFU, 5)
 	r.Want("+OK\r\n", "RESTORE", "d", "0", payload, "FREQ", "100")
 	r.Want(":100\r\n", "OBJECT", "FREQ", "d")
 }

@@ -81,7 +81,7 @@ func same(t *testing.T, what string, got, want *Catalog) {
 	}
 }
 
-// edit has one text of each kind come, one change and one go.
+// edit adds, changes and removes one text of each kind.
 func edit(c *Catalog, rec *structures.Change, round int) {
 	for op := byte(format.OpLibrary); op <= format.OpMove; op++ {
 		l := c.Of(op)

@@ -345,7 +345,7 @@ func (c *checker) value(phys uint32, hash uint64, key []byte, h *format.Head) er
 }
 
 // readPages reads the pages of a value: staged ones that count instead of those that the
-// next start replaces by them, and pages with the tails that it appends.
+// next start replaces by them, and pages with the deltas that it appends.
 func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.Value) error {
 	if !c.staged {
 		return lsm.ReadPages(c.db, phys, hash, key, v, 0, nil)
@@ -364,19 +364,19 @@ func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.V
 		case b[0] == format.StagedPage:
 			err = v.SetPage(id, b[1:])
 		default:
-			err = c.readTailed(format.Restage(nil, it.Key()), b, func(page []byte) error { return v.SetPage(id, page) })
+			err = c.readDeltas(format.Restage(nil, it.Key()), b, func(page []byte) error { return v.SetPage(id, page) })
 		}
 	}
 	return errors.Join(err, it.Error(), it.Close(), lsm.ReadPages(c.db, phys, hash, key, v, 0, staged))
 }
 
-// readTailed reads a page of which tails are staged.
-func (c *checker) readTailed(pageKey, tails []byte, use func(page []byte) error) error {
+// readDeltas reads a page with staged deltas.
+func (c *checker) readDeltas(pageKey, deltas []byte, use func(page []byte) error) error {
 	b, closer, err := c.db.Get(pageKey)
 	if err != nil {
-		return fmt.Errorf("page %x, of which tails are staged: %w", format.PageID(pageKey), err)
+		return fmt.Errorf("page %x, with staged deltas: %w", format.PageID(pageKey), err)
 	}
-	return errors.Join(use(slices.Concat(b, tails)), closer.Close())
+	return errors.Join(use(slices.Concat(b, deltas)), closer.Close())
 }
 
 // stagedPages checks pages that are staged, whether they count or not.

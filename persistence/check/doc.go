@@ -1,7 +1,7 @@
 // Package check reads all that a store, or a snapshot, has on disk, and reports what is wrong
 // with it: vigil-server --check.
 //
-// The one idea: it goes from the outside inwards, as far as the damage lets it: files against
+// The one idea: it goes from the outside inwards, past what is damaged: files against
 // the mark, blocks of tables against their checksums, keys against each other.
 //
 // It owns nothing, writes nothing, and takes the lock of the store, if there is one: no server

@@ -35,7 +35,7 @@ func (s *Commits) EndRound(idle bool) {
 	}
 }
 
-// meanTime is the mean of the last durations, of which each counts for one in eight.
+// meanTime is an exponential moving average of durations, in which a new one counts for an eighth.
 type meanTime struct{ nanos atomic.Int64 }
 
 func (m *meanTime) mean() time.Duration { return time.Duration(m.nanos.Load()) }

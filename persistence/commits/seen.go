@@ -57,7 +57,7 @@ func (n *Seen) Forget() {
 // commands.
 const keptClasses = 1 << 10
 
-// Reads are what a transaction has read, as far as its replies have to wait for it.
+// Reads are the reads of a transaction that its replies have to wait for.
 type Reads struct {
 	Always bool // SyncAlways was in force at Begin: Key is to be called
 

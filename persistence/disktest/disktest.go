@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Disk is a crashable file system in memory of which a clone may be made amid operations
-// of other goroutines. MemFS itself takes a lock for reading twice in Link, Lock and
+// Disk is a crashable file system in memory that can be cloned amid operations of
+// other goroutines. MemFS itself takes a lock for reading twice in Link, Lock and
 // ReuseForWrite, and hangs if a clone comes to wait for that lock in between.
 type Disk struct {
 	*vfs.MemFS

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
@@ -73,6 +74,29 @@ func (d *Feed) Record(rec []byte, told *Telling, record func() uint64) uint64 {
 	lsn := record()
 	f.to.Record(lsn, Told{Commands: t.c.Encoded(), Count: t.c.Count(), First: t.first, Last: t.last})
 	return lsn
+}
+
+// Append adds a record to the journal, and tells it. told may be nil if the record has no operations of types.
+func (d *Feed) Append(j *journal.Journal, rec []byte, flags byte, told *Telling) uint64 {
+	if !d.Active() {
+		return j.Append(rec, flags)
+	}
+	return d.Record(rec, told, func() uint64 { return j.Append(rec, flags) })
+}
+
+// AppendBig is Append for a record that refers to bytes.
+func (d *Feed) AppendBig(j *journal.Journal, rec []byte, refs []journal.Reference, loan *text.Loan, flags byte, told *Telling) uint64 {
+	if !d.Active() {
+		return j.AppendBig(rec, refs, loan, flags)
+	}
+	var whole []byte
+	done := 0
+	for _, r := range refs {
+		whole = append(append(whole, rec[done:r.At]...), r.Bytes...)
+		done = r.At
+	}
+	whole = append(whole, rec[done:]...)
+	return d.Record(whole, told, func() uint64 { return j.AppendBig(rec, refs, loan, flags) })
 }
 
 // Receiver takes what is recorded. It is called with locks of shards, and must not wait.
@@ -314,7 +338,7 @@ func (t *teller) use(db int) {
 	t.last = db
 }
 
-// operation tells an operation that is of no type. rest follows it.
+// operation tells an operation that belongs to no type. rest follows it.
 func (t *teller) operation(op byte, args *structures.Args, rest []byte) error {
 	emptied := t.emptied
 	t.emptied = false

@@ -28,10 +28,10 @@ func (e *ear) Record(lsn uint64, t Told) {
 
 func (e *ear) Lost(why string) { e.lost = why }
 
-// journal numbers records.
-type journal struct{ n uint64 }
+// numbers numbers records.
+type numbers struct{ n uint64 }
 
-func (j *journal) append() uint64 { j.n++; return j.n }
+func (j *numbers) append() uint64 { j.n++; return j.n }
 
 // record is a record that is about a key of a database.
 func record(phys uint64, key string, more func(rec *structures.Change)) []byte {
@@ -51,7 +51,7 @@ func set(value string) func(*structures.Change) {
 // Records come in the order of the journal, with the databases that have to be selected; without a feed, and behind its end, they are only recorded.
 func TestRecordsAreToldInTheirOrder(t *testing.T) {
 	var d Feed
-	var j journal
+	var j numbers
 	if d.Record(record(7, "k", set("early")), nil, j.append) != 1 || d.Active() {
 		t.Error("there is a feed")
 	}
@@ -82,7 +82,7 @@ func TestWhatCannotBeToldEndsTheFeed(t *testing.T) {
 		"a mapping of other databases":          {format.OpMapping},
 	} {
 		var d Feed
-		var j journal
+		var j numbers
 		e := new(ear)
 		d.Start(e, Options{}, []uint32{7})
 		if d.Record(rec, nil, j.append); j.n != 1 || e.lost == "" || len(e.told) > 0 || d.Active() {

@@ -137,8 +137,7 @@ func (w *file) Close() error {
 	return nil
 }
 
-// follower is a file of which is only known that it is open: it is read, or it is
-// elsewhere.
+// follower is an open file that is only read, or is elsewhere.
 type follower struct {
 	vfs.File
 	f *FS

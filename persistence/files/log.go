@@ -14,8 +14,8 @@ import (
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
-// smallSegment is the length of the files of a log that is in memory, or on a disk of which others would
-// be more than one part in segmentPart.
+// smallSegment is the length of the files of a log in memory, or on a disk where usual ones would
+// take more than one part in segmentPart.
 const smallSegment, segmentPart = 1 << 20, 256
 
 // LogConfig describes the log.

@@ -108,7 +108,7 @@ func ReadChunk(it Iterator) (c Chunk, ok bool, err error) {
 	return c, true, nil
 }
 
-// LastRecord returns the number of the last of some records, of which it has that of the first.
+// LastRecord returns the number of the last of some records, given that of the first.
 func LastRecord(first uint64, records []byte) (last uint64, err error) {
 	for last = first - 1; len(records) > 0 && err == nil; last++ {
 		_, records, err = NextRecord(records)

@@ -81,7 +81,7 @@ func (l *Log) prepare(at uint64, entries []Entry) (frames []frame, added []place
 	return frames, added, nil
 }
 
-// writeFrames writes entries, of which it notes where they are, and the state, unless that is the present one.
+// writeFrames writes entries, notes their places, and writes the state unless it is the present one.
 func (l *Log) writeFrames(frames []frame, added []place, next HardState, sync bool) (err error) {
 	for i, f := range frames {
 		if added[i].at, err = l.log.Append(kindEntry, f.head, f.data); err != nil {
@@ -137,7 +137,7 @@ func ascends(index, before, term uint64) error {
 	return nil
 }
 
-// Sync has the device have what was appended before. What is appended meanwhile does not wait for it.
+// Sync syncs what was appended before. What is appended meanwhile does not wait for it.
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	files, state, err := l.log, l.state, l.broken

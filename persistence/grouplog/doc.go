@@ -1,6 +1,6 @@
 // Package grouplog keeps the log of a group of machines that share the data, as
-// consensus needs it: entries with an index and a term, of which the last ones may be
-// replaced until they are committed, and beside them what a member promised.
+// consensus needs it: entries with an index and a term, which may be replaced from the
+// end until they are committed, and beside them what a member promised.
 //
 // The log is the journal of the group's stores and is written once: an entry of type
 // [Records] is a chunk of the journal, with a term. It lies in segments of the store's log (package

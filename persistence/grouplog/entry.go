@@ -65,8 +65,8 @@ func sealed(b, data []byte) bool {
 	return len(b) >= header && binary.LittleEndian.Uint32(b[sumAt:]) == checksum(b, data)
 }
 
-// encode returns what a frame has of an entry behind record last, in two parts, of which the second is the entry's own, and
-// the last record in it.
+// encode returns the payload of an entry behind record last in two parts, the second being the entry's own data, and the last
+// record in it.
 func encode(e *Entry, last uint64) (head, data []byte, end uint64, err error) {
 	head = make([]byte, indexBytes+header)
 	binary.LittleEndian.PutUint64(head, e.Index)

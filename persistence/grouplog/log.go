@@ -202,7 +202,7 @@ func fitting(places []place, maxBytes uint64) (n int) {
 	return n
 }
 
-// Size returns how many files the log has, and how long they are as far as they are written.
+// Size returns how many files the log has, and how many bytes are written to them.
 func (l *Log) Size() (files int, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -106,8 +106,7 @@ func cutFields(index uint64, p place, first firstSegment) []byte {
 	return fields
 }
 
-// write has the device have the log, and then a batch: Pebble is never ahead of the log. Mu is held, so that nothing is appended
-// in between.
+// write syncs the log, and then commits a batch: Pebble is never ahead of the log. Mu is held, so that nothing is appended between.
 func (l *Log) write(fill func(b *pebble.Batch) error) error {
 	err := l.broken
 	if err == nil && planted != hastyRecords {
@@ -122,7 +121,7 @@ func (l *Log) write(fill func(b *pebble.Batch) error) error {
 	return l.commit(fill)
 }
 
-// commit makes a batch and has the device have it.
+// commit makes a batch and syncs it.
 func (l *Log) commit(fill func(b *pebble.Batch) error) error {
 	b := l.disk.Reader().NewBatch()
 	if err := fill(b); err != nil {
@@ -201,7 +200,7 @@ func (l *Log) Membership() Membership {
 	return l.membership
 }
 
-// SetIdentity keeps which member of which group this is, in the caller's form, on the device. What it says of other groups
+// SetIdentity keeps the member's and the group's identity, in the caller's form, on the device. What it says of other groups
 // may change many times a second: entries are written, and read, while the device is waited for.
 func (l *Log) SetIdentity(b []byte) error {
 	l.noting.Lock()

@@ -14,7 +14,7 @@ import (
 
 // After Open the tables of what was materialised are empty; keys come in as they
 // are asked for. The warmer brings in the rest, table by table in the order of the
-// disk, as far as memory allows, so that commands soon need not wait for the disk.
+// disk, while memory has room, so that commands soon need not wait for the disk.
 // The disk is read under no lock; what was read counts only if the table's epoch
 // tells that nothing was written meanwhile.
 

@@ -342,7 +342,7 @@ func (in *Intake) Own(kind structures.Kind, encoded []byte) (structures.Value, e
 	return in.Host.Decode(kind, encoded)
 }
 
-// Err returns why the intake cannot go on, nil if it can: a value of which a page could not be read does not tell.
+// Err returns why the intake cannot go on, nil if it can: a value with an unreadable page reports nothing itself.
 func (in *Intake) Err() error { return in.err }
 
 // Page takes in a page of the key that was begun, as it is in another store of the same secret.

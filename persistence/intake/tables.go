@@ -33,8 +33,8 @@ type tables struct {
 }
 
 const (
-	// mostRun is how much a run holds in bytes, leastRun that under a small bound of memory, of which it is
-	// one part of runPart.
+	// mostRun is the size of a run in bytes: one part in runPart of a small bound on memory, but at least
+	// leastRun.
 	mostRun, leastRun, runPart = 32 << 20, 1 << 20, 32
 	// runFloor is the room on the disk, in bytes, that an intake leaves to others.
 	runFloor = 64 << 20

@@ -15,8 +15,8 @@ import (
 // are no batches under way that it would have to know of: what was written can be read.
 
 const (
-	// mostLarge is how many bytes of one value are in memory at most, beside what it knows of its pages, and
-	// leastLarge that under a small bound of memory, of which it is one part of largeIntakePart.
+	// mostLarge is how many bytes of one value are in memory at most, beside what it knows of its pages: one
+	// part in largeIntakePart of a small bound on memory, but at least leastLarge.
 	mostLarge, leastLarge, largeIntakePart = 64 << 20, 1 << 20, 8
 )
 
@@ -40,26 +40,26 @@ func (in *Intake) Grown(v structures.Value) error {
 			return nil
 		}
 		in.pager = &intakePager{in: in}
-		p.(writeback.Gradual).Taint()
+		p.(writeback.Gradual).MarkAllDirty()
 		p.SetPager(in.pager)
 	}
 	if v.Size() < in.pager.next {
 		return nil
 	}
 	if in.err = in.spill(p.(writeback.Gradual)); in.err == nil {
-		in.shed(p)
+		in.evict(p)
 	}
 	return in.err
 }
 
 // spill writes the changed pages of a value.
 func (in *Intake) spill(v writeback.Gradual) error {
-	if in.pager == nil { // a long string, of which nothing was written
-		v.Taint()
+	if in.pager == nil { // a long string: nothing of it was written
+		v.MarkAllDirty()
 	}
 	for more := true; more; {
 		err := in.batch(func(b *pebble.Batch) error {
-			more = in.portion(b, v)
+			more = in.flushPart(b, v)
 			return in.err
 		})
 		if err != nil {
@@ -91,20 +91,20 @@ func (in *Intake) setPage(b *pebble.Batch) func(id uint64, page []byte) {
 	}
 }
 
-// portion adds some changed pages of a value to a batch.
-func (in *Intake) portion(b *pebble.Batch, v writeback.Gradual) (more bool) {
+// flushPart adds some changed pages of a value to a batch.
+func (in *Intake) flushPart(b *pebble.Batch, v writeback.Gradual) (more bool) {
 	visit := in.setPage(b)
-	if t, ok := v.(structures.Tailed); ok && in.pager != nil {
-		return t.Portion(writeback.PartPages, visit, func(id uint64, tail []byte) { _ = b.Merge(in.pageKey(id), tail, nil) })
+	if t, ok := v.(structures.Incremental); ok && in.pager != nil {
+		return t.FlushDeltas(writeback.PartPages, visit, func(id uint64, delta []byte) { _ = b.Merge(in.pageKey(id), delta, nil) })
 	}
-	return v.Part(writeback.PartPages, visit)
+	return v.Flush(writeback.PartPages, visit)
 }
 
-// shed has pages leave memory. Those that were used since the last time go only when it is asked again.
-func (in *Intake) shed(p structures.Paged) {
+// evict evicts pages. Those that were used since the last time go only when it is asked again.
+func (in *Intake) evict(p structures.Paged) {
 	for range 3 {
 		if over := p.Size() - in.Most/2; over > 0 {
-			p.Shed(over)
+			p.Evict(over)
 		}
 	}
 	// What it knows of its pages stays, and is not to make it write a page for each element.

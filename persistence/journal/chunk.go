@@ -17,7 +17,7 @@ const (
 )
 
 // Chunk is a sequence of records, each after its length as a uvarint. A big record
-// is a chunk of its own, of which some bytes stand elsewhere.
+// is a chunk of its own, with bytes that are elsewhere.
 type Chunk struct {
 	Index uint64 // number of the chunk
 	First uint64 // number of the first record

@@ -191,7 +191,7 @@ func (d *Durability) WaitSynced(position uint64, wake func()) error {
 	}
 }
 
-// NotifySynced is WaitSynced for those that cannot wait: it has f called with the error, once. That
+// NotifySynced is WaitSynced for those that cannot wait: f is called with the error, once. That
 // may be before it returns, and by any goroutine that tells d of something. f must not wait.
 func (d *Durability) NotifySynced(position uint64, wake func(), f func(error)) {
 	d.mu.Lock()

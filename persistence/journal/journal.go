@@ -53,7 +53,7 @@ func (j *Journal) Init() { j.wake = make(chan struct{}, 1) }
 // chunks: a full chunk, under SetEager any record, or after Signal.
 func (j *Journal) Wake() chan struct{} { return j.wake }
 
-// WakeBy has tokens go to a channel with room for one, before anything is recorded.
+// WakeBy sets the channel, with room for one, to which tokens go. It is called before anything is recorded.
 func (j *Journal) WakeBy(wake chan struct{}) { j.wake = wake }
 
 // Newest returns the number of the last record, 0 if there is none.

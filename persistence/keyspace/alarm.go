@@ -9,7 +9,7 @@ import (
 	"github.com/vigildb/vigil/structures/types"
 )
 
-// A small value of which parts expire rests as a record too. A timetable would have to
+// A small value with parts that expire rests as a record too. A timetable would have to
 // be told whenever a record moves; an alarm knows the hash of a key only:
 //
 //	for each record of which a part expires there is an alarm not later than that

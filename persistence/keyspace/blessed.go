@@ -23,7 +23,7 @@ func (t *Table) Bless(key []byte, on bool) (changed bool) {
 	return true
 }
 
-// Blessed reports whether a key is to stay, as far as memory knows: of one that was not read from the disk it is not known.
+// Blessed reports whether a key in memory is to stay. Of one that was not read from the disk it is not known.
 func (t *Table) Blessed(key []byte) bool {
 	if len(t.blessed) == 0 { // nearly always
 		return false

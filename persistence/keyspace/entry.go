@@ -34,13 +34,13 @@ type Object struct {
 	Changed    bool
 
 	// Whole: the disk has nothing of this value yet, or pages of another one.
-	Whole   bool
-	timed   int32  // place in the timetable, counted from 1; 0: nothing of it expires
-	Parts   uint16 // encoded since the value was stored whole
-	Indexed bool   // expiryIndexed
-	Loose   bool   // may become a record when the transaction that uses it ends
-	Lifted  bool   // its value became another object's
-	Recent  bool   // waits to become a record, see recent.go
+	Whole     bool
+	timed     int32  // place in the timetable, counted from 1; 0: nothing of it expires
+	Parts     uint16 // encoded since the value was stored whole
+	Indexed   bool   // expiryIndexed
+	Candidate bool   // may become a record when the transaction that uses it ends
+	Lifted    bool   // its value became another object's
+	Recent    bool   // waits to become a record, see recent.go
 }
 
 // Pager reads pages of a large value that are on disk only.

@@ -33,9 +33,9 @@ type recent struct {
 	bytes int
 }
 
-// Linger adds an object to the queue of its shard, and makes records of the oldest
+// KeepRecent adds an object to the queue of its shard, and makes records of the oldest
 // there while they take too much.
-func (s *Keyspace) Linger(t *Table, o *Object, hash, at uint64) {
+func (s *Keyspace) KeepRecent(t *Table, o *Object, hash, at uint64) {
 	r := recentObject{t, o, hash, at, o.Size}
 	q := &s.Shard[format.ShardOf(r.hash)].recent
 	o.Recent = true
@@ -58,7 +58,7 @@ func (s *Keyspace) Linger(t *Table, o *Object, hash, at uint64) {
 // and its value is neither too large nor about to be looked at by this transaction.
 func (s *Keyspace) rest(r recentObject) {
 	r.o.Recent = false
-	if r.t.Dropped || !r.t.Has(r.at, r.o) || r.o.Loose || r.o.Edit != nil {
+	if r.t.Dropped || !r.t.Has(r.at, r.o) || r.o.Candidate || r.o.Edit != nil {
 		return
 	}
 	// The object may have been used again, for another key.

@@ -58,8 +58,8 @@ type Table struct {
 	arena    slab.Arena
 	objects  []*Object // index 0 is never used
 	freed    []uint32  // free indexes of objects
-	timed    timetable // objects of which parts expire
-	alarms   alarms    // records of which parts expire
+	timed    timetable // objects with parts that expire
+	alarms   alarms    // records with parts that expire
 	blessed  map[string]struct{}
 
 	mem     *int64 // the shard's account of bytes
@@ -96,7 +96,7 @@ type Table struct {
 	Dropped bool
 }
 
-// NewTable returns an empty table for a physical database, whose records are in p, and of which the disk has so many keys.
+// NewTable returns an empty table for a physical database with so many keys on disk. Its records are in p.
 // It keeps mem, the bytes of its shard, up to date.
 func NewTable(phys uint32, p *slab.Pool, mem *int64, disk int64) *Table {
 	return &Table{Phys: phys, arena: slab.NewArena(p, mem), mem: mem, Disk: disk, Resident: disk == 0,

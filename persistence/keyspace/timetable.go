@@ -72,10 +72,10 @@ func (t *Table) unschedule(o *Object) {
 	}
 }
 
-// TimedParts is the number of values in memory of which parts expire, and of the alarms of those that are records.
+// TimedParts is the number of objects with parts that expire, and of the alarms of records.
 func (t *Table) TimedParts() int { return len(t.timed) + t.alarms.Len() }
 
-// Due returns an object of which a part expires at now or before, nil if there is none.
+// Due returns an object with a part that expires at now or before, nil if there is none.
 func (t *Table) Due(now int64) *Object {
 	if len(t.timed) == 0 || t.timed[0].next > now {
 		return nil

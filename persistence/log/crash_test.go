@@ -251,8 +251,8 @@ func TestANameThatIsNotSyncedIsNotLost(t *testing.T) {
 	expect(t, got, text(1, 10000), text(3, 100))
 }
 
-// TestASyncIsOfWhatWasWrittenBefore has another frame be written while a sync is under way: it is not synced by that,
-// and written again if it never is.
+// TestASyncIsOfWhatWasWrittenBefore writes a frame while a sync is under way: it is not synced by that, and written
+// again if it never is.
 func TestASyncIsOfWhatWasWrittenBefore(t *testing.T) {
 	w := newWorld(t, 2)
 	defer func() { w.log.Close() }()

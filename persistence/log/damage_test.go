@@ -81,8 +81,8 @@ func tampered(t *testing.T, disk *vfs.MemFS, name string, b []byte, f func()) {
 	disktest.WriteFile(t, disk, name, old)
 }
 
-// TestEveryBitCounts flips each bit of a log, and cuts it short at each byte. What had reached the device, as
-// far as the caller or a frame says, is damage then; else the log ends before what was changed.
+// TestEveryBitCounts flips each bit of a log, and cuts it short at each byte. It is damage
+// if the caller or a frame says that this had reached the device; else the log ends before what was changed.
 func TestEveryBitCounts(t *testing.T) {
 	disk, cfg, frames, synced := written(t)
 	last := frames[len(frames)-1].at.Segment

@@ -61,7 +61,7 @@ type segment struct {
 	big     bool
 	ours    bool // it was begun by this Log, and may be recycled
 	linked  bool // there is another name for it elsewhere
-	readers int  // that have it open
+	readers int  // with open files of it
 }
 
 // entry is a frame before it has a place. Its payload is passed beside it, so that the slices that Append is
@@ -150,7 +150,7 @@ func (l *Log) placeLocked(e *entry, payload [][]byte) Position {
 	return at
 }
 
-// turnLocked has a segment begin at the end, with the frame.
+// turnLocked begins a segment at the end with the frame.
 func (l *Log) turnLocked(e *entry, payload [][]byte) {
 	s := &l.mu
 	h := &head{store: l.cfg.Store, number: s.end.Segment + 1, before: s.end.Offset, big: e.sums != nil}
@@ -206,7 +206,7 @@ type Segment struct {
 	Number uint64
 	Name   string // in the directory
 	Head   []byte // what Config.Head returned for it; not to be changed
-	Bytes  int64  // as far as it is written, its head included
+	Bytes  int64  // written, its head included
 	Big    bool   // it has one frame only, which would not fit into others
 }
 

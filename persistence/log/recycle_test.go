@@ -288,7 +288,7 @@ func TestACopyIsALog(t *testing.T) {
 	}
 }
 
-// TestOpenRemovesWhatWasTrimmed has a power failure bring back some files that Trim had removed.
+// TestOpenRemovesWhatWasTrimmed opens a log after a power failure that brought back files which Trim had removed.
 func TestOpenRemovesWhatWasTrimmed(t *testing.T) {
 	disk := vfs.NewMem()
 	cfg := small(disk)

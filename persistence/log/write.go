@@ -121,7 +121,7 @@ func (l *Log) begin(h *head) error {
 	defer l.mu.Unlock()
 	s := &l.mu
 	if last := s.lastLocked(); last != nil && last.number == h.number {
-		s.segments = s.segments[:len(s.segments)-1] // Repair had it replaced
+		s.segments = s.segments[:len(s.segments)-1] // Repair replaces it
 	} else if last != nil {
 		last.end = h.before
 	}

@@ -91,7 +91,7 @@ func (d *Disk) Flush() (flushed <-chan struct{}, err error) {
 	return flushed, err
 }
 
-// lag is how far compactions are behind.
+// lag is the compaction lag.
 type lag struct {
 	flushed atomic.Bool   // there may be more to compact than at the last look
 	ended   chan struct{} // capacity 1: one token says that a compaction ended

@@ -64,8 +64,7 @@ func Options(f *fence.FS, log pebble.Logger) *pebble.Options {
 	return o
 }
 
-// eachKind is a SpanPolicyFunc that has keys of each kind written into files of their
-// own. What is flushed is chunks of the journal, a stretch of values, and a few keys
+// eachKind is a SpanPolicyFunc that puts keys of each kind into files of their own. What is flushed is chunks of the journal, a stretch of values, and a few keys
 // of other kinds. With all of these in a file, each one overlaps the next, and
 // compactions write chunks again and again that are removed soon. In a file of their
 // own they are dropped with it when the journal is cut, and values mostly move down

@@ -38,7 +38,7 @@ type Host interface {
 	Kept() (chunks []tail.Chunk, whole bool, err error)
 	// DropKept removes the tail, if there is one.
 	DropKept()
-	// Failed has the store go on as after any failure of the disk, and returns the error.
+	// Failed makes the store continue as after any failure of the disk, and returns the error.
 	Failed(err error) error
 }
 

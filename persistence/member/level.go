@@ -8,7 +8,7 @@ import (
 
 // groupLevel is what a member knows of levels.
 type groupLevel struct {
-	now    atomic.Uint64 // that of the group, as far as memory has its log; 0 for that of what was written before there were levels
+	now    atomic.Uint64 // that of the group at the end of the log in memory; 0 before there were levels
 	newest uint64        // the newest one that this member reads and writes
 }
 

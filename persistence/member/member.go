@@ -39,7 +39,7 @@ type Puller interface {
 	// Wake returns the channel that gets a token when something may be due, for Member.Propose.
 	// With nil the store proposes by itself.
 	Wake() chan struct{}
-	// Attend looks after a token in the place of its receiver, or has it come after all. It may
+	// Attend looks after a token in the place of its receiver, or sends it on. It may
 	// take as long as any call of the engine.
 	Attend()
 }
@@ -374,7 +374,7 @@ func (m *Member) Resign() {
 	m.closeExports()
 }
 
-// Rest adds to a batch that what it writes may contain all that is committed, as far as the device has it.
+// Rest adds to a batch that its values may contain all that is committed and on the device.
 func (m *Member) Rest(b *pebble.Batch) error {
 	if m == nil || planted == forgottenRest {
 		return nil
@@ -413,7 +413,7 @@ func (m *Member) CutTail(lsn uint64) error {
 	return m.log.Cut(index)
 }
 
-// Keep has the log keep what is behind an entry, beyond Options.Tail, until it is called with
+// Keep keeps what is behind an entry of the log, beyond Options.Tail, until it is called with
 // another one; 0 is none. A member that is being given the state needs the log from there on.
 func (m *Member) Keep(index uint64) { m.keep.Store(index) }
 
@@ -429,13 +429,13 @@ func (m *Member) Replayed(at journal.Position) error {
 	return err
 }
 
-// Origin returns of which snapshot the store was made, nil if it was made of none, or has been used since. The
+// Origin returns the snapshot that the store was made of, nil if there is none, or it has been used since. The
 // error is format.ErrCorrupt for a damaged note.
 func (m *Member) Origin() (*snapshot.Origin, error) {
 	return snapshot.ReadOrigin(m.fs, m.dir)
 }
 
-// DropOrigin forgets of which snapshot the store was made. It returns when that is on the device.
+// DropOrigin removes the note of Origin. It returns when that is on the device.
 func (m *Member) DropOrigin() error { return snapshot.RemoveOrigin(m.fs, m.dir) }
 
 // DiskError returns why the disk cannot be written any more, nil if it can. A store in a group is

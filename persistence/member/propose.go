@@ -71,7 +71,7 @@ func (m *Member) Sync() error {
 	return nil
 }
 
-// AwaitForce has the device have the log up to a record that is committed.
+// AwaitForce syncs the log up to a record that is committed.
 func (m *Member) AwaitForce(lsn uint64) error {
 	if m == nil {
 		return nil
@@ -88,8 +88,8 @@ func (m *Member) Forced() uint64 {
 	return index
 }
 
-// Propose hands the journal to the engine, chunk by chunk, as far as it leads and few entries
-// are under way. A [Puller] calls it when there may be something, and after each Commit.
+// Propose hands the journal to the engine, chunk by chunk, while it leads and few entries are
+// under way. A [Puller] calls it when there may be something, and after each Commit.
 func (m *Member) Propose() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

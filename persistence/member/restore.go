@@ -66,7 +66,7 @@ func (m *Member) replace(do func() error) error {
 	return m.log.Reload()
 }
 
-// ingest has Pebble take the tables in, in place of all that the group had.
+// ingest replaces all that the group had by the tables.
 func (i *Import) ingest() error {
 	m := i.m
 	if planted != ingestApart {

@@ -10,15 +10,15 @@ import (
 	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
-// A handler that panics leaves a transaction of which nothing may stay, although it has
-// changed values in their places. Memory cannot be put back, so it is made anew of the
+// Nothing may stay of the transaction of a handler that panics, although it has changed
+// values in their places. Memory cannot be put back, so it is made anew of the
 // disk, as at Open: the journal has everything but this transaction (ADR 0083).
 //
 // Until that is done memory is torn. This is noted under the locks of the transaction, and
 // these are released: others may wait for them with locks of their own, or in a pass. So
 // whoever locks a shard looks whether memory is torn, and if so gives the shard back:
-// transactions wait, background work ends. Those that the torn values cannot matter to,
-// because they hold other shards already, go on to their ends.
+// transactions wait, background work ends. Those that hold other shards already, so that
+// the torn values cannot matter to them, continue.
 
 // Remake makes torn memory anew, and returns when that is done or has failed. The caller holds no lock.
 func (s *Passes) Remake() {

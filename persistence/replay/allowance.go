@@ -72,7 +72,7 @@ func (w *worker) hasRoom() bool {
 	return bound == 0 || w.replay.Keyspace.Memory.Load()+w.grown() < bound-bound/8
 }
 
-// makeRoom writes what is dirty in the shard at hand and has all of it leave memory. The
+// makeRoom writes what is dirty in the shard at hand and evicts all of it. The
 // shard contains the records up to lsn, whole ones.
 func (w *worker) makeRoom(lsn uint64) error {
 	r, sh := w.replay, &w.replay.Keyspace.Shard[w.shard]

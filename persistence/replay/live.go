@@ -101,7 +101,7 @@ type fetched struct {
 }
 
 // prefetch asks for the memory of the keys that were sorted, as apply does for those of one
-// shard, of which an entry has few: for the slots of all, then for what these refer to.
+// shard; an entry has few in each: for the slots of all, then for what these refer to.
 func (w *worker) prefetch() {
 	n := 0
 	for sh := range w.sorted {

@@ -277,7 +277,7 @@ func (w *worker) change(i int, live bool, op byte, args *structures.Args) error 
 	}
 	w.t.Resized(o)
 	w.replay.Writer.Enlarge(w.t, o, w.hash)
-	w.Loosen(w.t, o, w.hash, w.t.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
+	w.CompactLater(w.t, o, w.hash, w.t.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
 	w.t.SetMeta(i, w.t.Meta(i)|keyspace.Dirty)
 	return nil
 }

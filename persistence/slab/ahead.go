@@ -12,8 +12,8 @@ const (
 	aheadBytes = 2 * bigPageBytes
 )
 
-// NotifyTouch has f called, with the pool's lock held, whenever TouchNext has
-// something to do. f must not block or call the pool.
+// NotifyTouch sets f, which is called with the pool's lock held whenever TouchNext
+// has something to do. f must not block or call the pool.
 func (p *Pool) NotifyTouch(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

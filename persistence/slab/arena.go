@@ -10,8 +10,8 @@ import "unsafe"
 const headerBytes = 16
 
 // pageHeader sits at the start of a page. Pages of a class that have room form
-// a list of which Arena.partial names the first; page 0 is never handed out, so
-// that 0 can end the list.
+// a list, which begins at Arena.partial; page 0 is never handed out, so that 0
+// can end the list.
 type pageHeader struct {
 	next, prev uint32 // in the list of pages with room
 	index      uint32 // in Arena.pages

@@ -45,7 +45,7 @@ type Pool struct {
 // cutPages are the pages that are cut into quarters.
 type cutPages struct {
 	pages []cutPage // by the number of the page
-	some  []uint32  // pages of which some quarters are free, but not all
+	some  []uint32  // pages with some quarters free, not all
 	free  int       // quarters
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// looseObject is an object that may become a record at the end.
-type looseObject struct {
+// candidate is an object that may become a record at the end.
+type candidate struct {
 	t    *keyspace.Table
 	o    *keyspace.Object
 	hash uint64
@@ -27,41 +27,41 @@ func (p *Placer) Object(t *keyspace.Table, i int, hash uint64) *keyspace.Object 
 		return o
 	}
 	o, at := p.keyspace.Lift(t, i)
-	p.Loosen(t, o, hash, at, keyspace.MaxCompact)
+	p.CompactLater(t, o, hash, at, keyspace.MaxCompact)
 	return o
 }
 
-// Loosen queues an object for Compact, if it may become a
+// CompactLater queues an object for Compact, if it may become a
 // record then.
-func (p *Placer) Loosen(t *keyspace.Table, o *keyspace.Object, hash, at uint64, limit int) {
-	if o.Loose {
+func (p *Placer) CompactLater(t *keyspace.Table, o *keyspace.Object, hash, at uint64, limit int) {
+	if o.Candidate {
 		return
 	}
 	c, ok := o.Value.(structures.Compact)
 	if ok && (limit == keyspace.MaxCompact || c.IsCompact(limit) || !o.Recent && c.IsCompact(keyspace.MaxRecent/2)) {
-		o.Loose = true
-		p.loose = append(p.loose, looseObject{t, o, hash, at, limit})
+		o.Candidate = true
+		p.candidates = append(p.candidates, candidate{t, o, hash, at, limit})
 	}
 }
 
-// Compact makes records of the objects that were used, as far as they
-// are small. Values that were handed out are not valid afterwards.
+// Compact makes records of the small ones of the objects that were used.
+// Values that were handed out are not valid afterwards.
 func (p *Placer) Compact() {
 	if len(p.paged) > 0 {
 		p.settlePages()
 	}
-	for k := range p.loose {
-		l := &p.loose[k]
-		l.o.Loose = false
+	for k := range p.candidates {
+		l := &p.candidates[k]
+		l.o.Candidate = false
 		if l.t.Has(l.at, l.o) {
 			if !p.keyspace.CompactObject(l.t, l.t.Find(l.hash, l.o.Key), l.o, l.limit) && !l.o.Recent &&
 				l.o.Value.(structures.Compact).IsCompact(keyspace.MaxRecent) {
-				p.keyspace.Linger(l.t, l.o, l.hash, l.at)
+				p.keyspace.KeepRecent(l.t, l.o, l.hash, l.at)
 			}
 		} else if !l.o.Lifted && l.o.Value.Size() <= keyspace.MaxSpare {
 			p.keyspace.KeepCompact(l.o) // deleted: a queue is made and emptied all the time
 		}
 	}
-	clear(p.loose)
-	p.loose = p.loose[:0]
+	clear(p.candidates)
+	p.candidates = p.candidates[:0]
 }

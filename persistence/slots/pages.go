@@ -29,11 +29,11 @@ func (p *Placer) settlePages() {
 	p.paged = p.paged[:0]
 }
 
-// Gather brings all pages of an object in, and reports whether it could.
-func (p *Placer) Gather(o *keyspace.Object) bool {
+// LoadAll brings all pages of an object in, and reports whether it could.
+func (p *Placer) LoadAll(o *keyspace.Object) bool {
 	if o == nil || o.Pager == nil {
 		return true
 	}
 	p.Use(o)
-	return o.Value.(structures.Paged).Gather()
+	return o.Value.(structures.Paged).LoadAll()
 }

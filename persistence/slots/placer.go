@@ -10,13 +10,13 @@ type Placer struct {
 	Clock uint64 // touch of a key used now, see Uses.ClockAt
 	Err   error  // the first failure to read a page; whoever has the Placer forgets it
 
-	keyspace *keyspace.Keyspace
-	writer   *writeback.Writer
-	uses     *Uses
-	failed   func(err error)
-	random   uint64             // state of the generator behind the LFU counter
-	paged    []*writeback.Pager // large values that this uses
-	loose    []looseObject      // values that may rest as records when this ends
+	keyspace   *keyspace.Keyspace
+	writer     *writeback.Writer
+	uses       *Uses
+	failed     func(err error)
+	random     uint64             // state of the generator behind the LFU counter
+	paged      []*writeback.Pager // large values that this uses
+	candidates []candidate        // values that may rest as records when this ends
 }
 
 // New returns a Placer. failed is told of each failure to read a page; seed is not 0.
@@ -33,4 +33,4 @@ func (p *Placer) Fail(err error) {
 }
 
 // Abandon forgets all values that were used, which are gone.
-func (p *Placer) Abandon() { p.paged, p.loose, p.Err = nil, nil, nil }
+func (p *Placer) Abandon() { p.paged, p.candidates, p.Err = nil, nil, nil }

@@ -91,6 +91,6 @@ func (p *Placer) Place(t *keyspace.Table, i int, hash uint64, o *keyspace.Object
 		t.SetObject(i, o)
 		t.SetTouch(i, p.Fresh()>>keyspace.TouchShift)
 	}
-	p.Loosen(t, o, hash, t.Meta(i)&keyspace.LocationMask, keyspace.MaxCompact)
+	p.CompactLater(t, o, hash, t.Meta(i)&keyspace.LocationMask, keyspace.MaxCompact)
 	return i
 }

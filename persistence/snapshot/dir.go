@@ -93,7 +93,7 @@ func (c Copies) List(dir string) ([]Info, error) {
 	return found, nil
 }
 
-// filesIn returns how long the files of a directory are, as far as they can be found: it may be being removed.
+// filesIn returns the bytes of the files of a directory that can be found: it may be being removed.
 func filesIn(fsys vfs.FS, dir string) (bytes int64) {
 	names, err := fsys.List(dir)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package snapshot is the snapshots of a directory: made, listed and removed, and what one of a member of a group
-// says of itself: which group it is of, and of which snapshot of a whole cluster it is a part.
+// says of itself: its group, and the snapshot of a whole cluster that it is a part of.
 //
 // The one idea: a snapshot is a store, so what it is has to lie beside the files of the store,
 // in one of its own, which a store that is made of the snapshot has until it is used.

@@ -57,7 +57,7 @@ func (o *Origin) Part() *Part {
 	return &o.Whole.Parts[i]
 }
 
-// String says of which group and of which cluster's snapshot the store is.
+// String names the group, and the cluster's snapshot, that the store comes from.
 func (o *Origin) String() string {
 	text := fmt.Sprintf("a snapshot of the group %s, made at %s", o.Group, o.Address)
 	p := o.Part()

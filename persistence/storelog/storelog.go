@@ -20,7 +20,7 @@ const (
 
 // Config says where a log is, and what the store has recorded of it.
 type Config struct {
-	FS     vfs.FS // the errors of which are those of the disk
+	FS     vfs.FS // its errors are those of the disk
 	Dir    string // of the store
 	Secret [16]byte
 	From   uint64           // number of the segment that the log begins in; 0: the first one that is there
@@ -135,7 +135,7 @@ func (l *Log) Checkpoint(fsys vfs.FS, dir string, first uint64) (segment uint64,
 	return end.Segment, end.Offset, err
 }
 
-// Size returns how many files the log has, and how long they are as far as they are written.
+// Size returns how many files the log has, and how many bytes are written to them.
 func (l *Log) Size() (files int, bytes int64) {
 	for _, s := range l.Segments() {
 		files++

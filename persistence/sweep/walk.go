@@ -27,8 +27,7 @@ const (
 
 // Cycle deletes keys, and fields of values in memory, that have expired at now
 // (unix ms) and returns the number of keys. It stops after about budget, a quarter
-// of which is reserved for what is in memory, or when it has visited everything
-// once, and continues from there at the next call. A member of a group that does not
+// being reserved for what is in memory, or when it has visited everything once, and continues from there at the next call. A member of a group that does not
 // lead it deletes nothing.
 func (s *Sweeper) Cycle(now int64, budget time.Duration) int {
 	s.mu.Lock()

@@ -35,7 +35,7 @@ func MarkCopy(fsys vfs.FS, dir string, before Claims) error {
 // when it was copied. A log is copied block by block while it grows, and it is the file
 // of an older one, so the copy can have an old block before new ones. In a store that
 // proves damage; here nothing from that block on was recorded before the copy was begun,
-// if the log can be read as far as it was synced then.
+// if the log can be read up to where it was synced then.
 func (l *Layout) closeGap() error {
 	if len(l.Logs) == 0 {
 		return nil

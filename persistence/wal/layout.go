@@ -26,7 +26,7 @@ type Layout struct {
 	fs       vfs.FS
 	dir      string
 	mark     Claims
-	manifest Synced // the one in use, as far as it can be read
+	manifest Synced // the readable part of the one in use
 	needed   uint64 // the oldest log that holds what is in no table
 	Logs     []Log  // those that are needed, in order
 }
@@ -144,8 +144,8 @@ func hasPrefix(names []string, prefix string) bool {
 	return false
 }
 
-// readManifest finds the oldest log that is needed, and checks that the manifest
-// can be read as far as it was synced.
+// readManifest finds the oldest log that is needed, and checks that what was
+// synced of the manifest can be read.
 func (l *Layout) readManifest(path string) error {
 	name := l.fs.PathBase(path)
 	f, err := l.fs.Open(path)
@@ -380,7 +380,7 @@ func (l *Layout) log(num uint64) *Log {
 
 func (e *Log) id() File { return File{markLog, e.num} }
 
-// reaches reports whether a log can be read as far as it was synced.
+// reaches reports whether what was synced of a log can be read.
 func (e *Log) reaches(synced int64) bool {
 	return padded(e.chunks, logHeader)+logTrailer >= synced
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 )
 
-// inspect reads a database of which nothing is damaged.
+// inspect reads a database without damage.
 func inspect(t *testing.T, disk vfs.FS) *Layout {
 	t.Helper()
 	l, err := Inspect(disk, "db", t.Logf)

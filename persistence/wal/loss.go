@@ -24,14 +24,14 @@ type lostKey struct {
 	key  string
 }
 
-// NewLoss returns what is lost of some bytes of a log, as far as chunks tell that are added.
+// NewLoss returns an empty Loss, to which chunks and bytes of a log are added.
 func NewLoss() *Loss { return &Loss{keys: map[lostKey]struct{}{}} }
 
 // AddBytes adds to the bytes that are lost.
 func (n *Loss) AddBytes(bytes int64) { n.bytes += bytes }
 
-// lossBehind reads what follows a damage, as far as possible: a block that
-// cannot be read hides what is in it.
+// lossBehind reads what it can behind a damage: a block that cannot be read
+// hides what is in it.
 func (l *Layout) lossBehind(d *Damage) *Loss {
 	lost := NewLoss()
 	for i := range l.Logs {
@@ -136,8 +136,8 @@ func (n *Loss) Records(first uint64, records []byte) {
 	}
 }
 
-// Report says what is lost, as far as it is known, when the last record that is
-// left has number last.
+// Report says what is known to be lost when the last record that is left has
+// number last.
 func (n *Loss) Report(last uint64) string {
 	if n.last <= last {
 		return fmt.Sprintf("lost: what %d bytes of the log held behind record %d; no later record can be read in them",

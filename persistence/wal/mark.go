@@ -31,7 +31,7 @@ import (
 //	crc32c of all behind it (4) | format, 1 (1) | flags (1) | files (2) | generation (8) |
 //	{ kind (1) | number (8) | synced bytes (8) }...
 //
-// Kind 1 is a log of Pebble's, 2 a manifest, 3 a segment of the store's own log, of which only the last one is here:
+// Kind 1 is a log of Pebble's, 2 a manifest, 3 the last segment of the store's own log:
 // the head of a segment says how long the one before was. Flag 1 says that the store was made completely.
 // These numbers are on disk and never change.
 const (

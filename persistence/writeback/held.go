@@ -12,7 +12,7 @@ import (
 // A page that was encoded counts as stored for its value. But until its batch is committed
 // the disk has an older one or none, so it is held in memory. The others may leave it
 // meanwhile: those that did not change, and those that are staged, which can be read from
-// there. So a value of which most pages change during a pass does not have to be in
+// there. So a value whose pages nearly all change during a pass does not have to be in
 // memory as a whole.
 
 // held is what a pager knows of the batch under way. It is guarded by the mutex of the shard.
@@ -58,15 +58,15 @@ func (p *Pager) hold(id uint64) {
 	h.pages[id] = untilStaged
 }
 
-// holdTail holds a page of which a tail was encoded. If the page is held, the batch has it or
-// another tail: pages that are staged were freed.
-func (p *Pager) holdTail(id uint64) {
+// holdDelta holds a page with an encoded delta. If the page is held, the batch has it or
+// another delta: pages that are staged were freed.
+func (p *Pager) holdDelta(id uint64) {
 	_, held := p.batchUnderWay().pages[id]
 	p.hold(id)
 	p.held.pages[id] = hold(held)
 }
 
-// free has pages leave memory that are staged.
+// free evicts pages that are staged.
 func (p *Pager) free(staged []uint64) {
 	if p == nil {
 		return
@@ -106,13 +106,13 @@ func (p *Pager) readStaged(pageKey []byte, use func(page []byte) error) error {
 	case b[0] == format.StagedPage:
 		err = use(b[1:])
 	default:
-		return errors.Join(closer.Close(), p.readTailed(pageKey, stagedKey, use))
+		return errors.Join(closer.Close(), p.readDeltas(pageKey, stagedKey, use))
 	}
 	return errors.Join(err, closer.Close())
 }
 
-// readTailed reads a page of which tails are staged, unless they were moved meanwhile.
-func (p *Pager) readTailed(pageKey, stagedKey []byte, use func(page []byte) error) error {
+// readDeltas reads a page with staged deltas, unless they were moved meanwhile.
+func (p *Pager) readDeltas(pageKey, stagedKey []byte, use func(page []byte) error) error {
 	now := p.w.disk.DB.NewSnapshot()
 	defer now.Close()
 	b, closer, err := now.Get(pageKey)

@@ -173,7 +173,7 @@ func (p *Pager) Evict(bytes int) (freed, changed int) {
 	if !p.mayEvict() {
 		return 0, 0
 	}
-	freed, changed = p.o.Value.(structures.Paged).Shed(bytes)
+	freed, changed = p.o.Value.(structures.Paged).Evict(bytes)
 	p.t.Resized(p.o)
 	if changed > 0 {
 		// A value may make pages of what had none, as sorted sets do of their index. A write

@@ -33,7 +33,7 @@ func (w *Writer) crowding(bound int64) bool {
 	return bound > 0 && w.large.Load() > largePart(bound)/2
 }
 
-// press has changed pages of large values written.
+// press starts a pass over changed pages of large values.
 func (w *Writer) press() {
 	if !w.pressed.Swap(true) {
 		w.Signal()
@@ -118,7 +118,7 @@ func (w *Writer) Exceeds(v structures.Value) bool {
 	if !ok || bound == 0 {
 		return false
 	}
-	pages, bytes := p.Away()
+	pages, bytes := p.Evicted()
 	return pages > 0 && (bytes >= largePart(bound)/2 || w.large.Load()+bytes > largePart(bound) ||
 		w.keyspace.Memory.Load()+bytes > bound-bound/8)
 }
@@ -140,7 +140,7 @@ func (g *pagers) len() int {
 	return len(g.all)
 }
 
-// add has the pages of a value leave memory in turn with those of others.
+// add makes the pages of a value evictable in turn with those of others.
 func (g *pagers) add(p *Pager) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

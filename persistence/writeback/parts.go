@@ -39,11 +39,11 @@ type parts struct {
 
 // Gradual is a value that can be encoded in parts.
 type Gradual interface {
-	// Taint marks every page as changed.
-	Taint()
-	// Part visits up to n of the changed pages as Pages does, marks them as
+	// MarkAllDirty marks every page as changed.
+	MarkAllDirty()
+	// Flush visits up to n of the changed pages as Pages does, marks them as
 	// stored, and reports whether others are left.
-	Part(n int, visit func(id uint64, page []byte)) (more bool)
+	Flush(n int, visit func(id uint64, page []byte)) (more bool)
 }
 
 const (
@@ -102,7 +102,7 @@ func (w *Writer) encodePart(t *keyspace.Table, i int) (more bool) {
 		if meta&keyspace.Paged != 0 {
 			w.encodeNoPages(t, hash, o.Key)
 		}
-		v.Taint()
+		v.MarkAllDirty()
 		o.Whole = false
 	}
 	m.parts.turnTo(PagerOf(o))
@@ -137,14 +137,14 @@ func (w *Writer) encodePages(v Gradual, pageKey []byte, of *Pager) (more bool) {
 		of.hold(id)
 		_ = b.Set(pageKey, page, nil)
 	}
-	tailed, ok := v.(structures.Tailed)
+	incremental, ok := v.(structures.Incremental)
 	if !ok || of == nil {
-		return v.Part(m.sizes.Part, visit)
+		return v.Flush(m.sizes.Part, visit)
 	}
-	return tailed.Portion(m.sizes.Part, visit, func(id uint64, tail []byte) {
+	return incremental.FlushDeltas(m.sizes.Part, visit, func(id uint64, delta []byte) {
 		binary.BigEndian.PutUint64(place, id)
-		of.holdTail(id)
-		_ = b.Merge(pageKey, tail, nil)
+		of.holdDelta(id)
+		_ = b.Merge(pageKey, delta, nil)
 	})
 }
 

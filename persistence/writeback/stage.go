@@ -22,7 +22,7 @@ import (
 // they are staged, see held.go.
 //
 // What the batch says of a page is newer than what was staged of it, so it removes that. A
-// tail in the batch is staged with it, as soon as anything is staged: the page may be.
+// delta in the batch is staged with it, as soon as anything is staged: the page may be.
 type stage struct {
 	used  bool // there are staged pages that the batch under way makes count
 	off   bool // the batch under way takes all that is still to come
@@ -85,8 +85,8 @@ func (w *Writer) stageParts() {
 	})
 }
 
-// takeParts has the batch take the part that was encoded last, and remove what is staged of
-// its pages.
+// takeParts moves the part that was encoded last into the batch, which removes what is staged
+// of its pages.
 func (w *Writer) takeParts() {
 	m := &w.pass
 	if !m.stage.used {
@@ -107,12 +107,12 @@ func (w *Writer) takeParts() {
 	})
 }
 
-// extendPage has the batch append a tail to a page.
-func (w *Writer) extendPage(pageKey, tail []byte) {
+// extendPage has the batch append a delta to a page.
+func (w *Writer) extendPage(pageKey, delta []byte) {
 	if w.pass.stage.used {
 		pageKey = format.Restage(nil, pageKey)
 	}
-	_ = w.pass.batch.Merge(pageKey, tail, nil)
+	_ = w.pass.batch.Merge(pageKey, delta, nil)
 }
 
 func each(b *pebble.Batch, visit func(kind pebble.InternalKeyKind, key, value []byte)) {

@@ -104,12 +104,12 @@ func (w *Writer) encodeObject(t *keyspace.Table, hash uint64, o *keyspace.Object
 		PagerOf(o).hold(id)
 		_ = b.Set(pageKey, page, nil)
 	}
-	if v, ok := o.Value.(structures.Tailed); ok && o.Pager != nil && !o.Whole {
-		v.Portion(allPages, visit, func(id uint64, tail []byte) {
+	if v, ok := o.Value.(structures.Incremental); ok && o.Pager != nil && !o.Whole {
+		v.FlushDeltas(allPages, visit, func(id uint64, delta []byte) {
 			binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
 			h.Paged = true
-			PagerOf(o).holdTail(id)
-			w.extendPage(pageKey, tail)
+			PagerOf(o).holdDelta(id)
+			w.extendPage(pageKey, delta)
 		})
 	}
 	o.Value.Pages(o.Whole, visit)

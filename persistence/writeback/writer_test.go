@@ -202,7 +202,7 @@ func TestDiskIsTheModelAfterEachPass(t *testing.T) {
 	}
 }
 
-// A large value has its pages evicted, which are read when they are needed: the bytes in memory stay near the bound.
+// Pages of a large value are evicted and read when they are needed: the bytes in memory stay near the bound.
 func TestPagesOfALargeValueAreEvictedAndReadAgain(t *testing.T) {
 	was := structures.SetIndexedPages(2)
 	defer structures.SetIndexedPages(was)

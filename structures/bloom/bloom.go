@@ -175,7 +175,7 @@ func (f *Filter) push(l layer) {
 	f.layers = append(f.layers, l)
 	f.bytes += l.bytes
 	if inline && !f.inline() {
-		f.Taint() // the bits leave the head, and every page is new on disk
+		f.MarkAllDirty() // the bits leave the head, and every page is new on disk
 	}
 }
 

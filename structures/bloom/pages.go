@@ -12,7 +12,7 @@ import (
 )
 
 // page is 16 KiB of the bits of a layer, as a bits-and-blooms filter. A page without a bit set does not exist, and one
-// that is away has no bits here.
+// that is evicted has no bits here.
 type page struct {
 	paged.State
 	shared bool // a fork may have the bits too: they are copied before they change
@@ -22,7 +22,7 @@ type page struct {
 // here reports that the bits are in memory.
 func (p *page) here() bool { return p.bits.BitSet() != nil }
 
-func (p *page) exists() bool { return p.Away || p.here() }
+func (p *page) exists() bool { return p.Evicted || p.here() }
 
 func (p *page) words() []uint64 { return p.bits.BitSet().Words() }
 
@@ -61,7 +61,7 @@ func (f *Filter) id(l *layer, k int) uint64 { return uint64(l.place)<<layerShift
 func (p *paging) InHead() bool { return (*Filter)(p).inline() }
 
 func (p *paging) Bytes(q *page) int {
-	if q.Away {
+	if q.Evicted {
 		return pageLen
 	}
 	return q.bytes()
@@ -95,7 +95,7 @@ func (p *paging) Adopt(q, decoded *page) {
 
 // bring reads page k of a layer, which is not in memory. It returns false if it does not exist, or cannot be read.
 func (f *Filter) bring(l *layer, k int) bool {
-	return l.pages[k].Away && f.pages.Touch(f.paging(), f.id(l, k), &l.pages[k])
+	return l.pages[k].Evicted && f.pages.Touch(f.paging(), f.id(l, k), &l.pages[k])
 }
 
 // pin makes sure that pages of h in a layer are in memory: all, or those that a look-up needs. It reports false if one
@@ -109,7 +109,7 @@ func (f *Filter) pin(l *layer, h hash, all bool) bool {
 		at := x % mod
 		k := int(at / pageBits)
 		p := &l.pages[k]
-		if p.Away && !f.pages.Pin(f.paging(), f.id(l, k), p) {
+		if p.Evicted && !f.pages.Pin(f.paging(), f.id(l, k), p) {
 			return false
 		}
 		if !all && !(p.here() && p.bits.BitSet().Test(uint(at%pageBits))) {
@@ -136,7 +136,7 @@ func (f *Filter) Ready(items ...[]byte) bool {
 	return !f.pages.Unread()
 }
 
-// view returns page k of a layer, nil if it does not exist, for a walk over the filter: a page that is away stays so unless
+// view returns page k of a layer, nil if it does not exist, for a walk over the filter: an evicted page stays so unless
 // memory has room. It reports false if it cannot be read.
 func (f *Filter) view(l *layer, k int) (p *page, ok bool) {
 	if l.pages == nil || !l.pages[k].exists() {
@@ -145,7 +145,7 @@ func (f *Filter) view(l *layer, k int) (p *page, ok bool) {
 	return f.pages.View(f.paging(), f.id(l, k), &l.pages[k], paged.Walking)
 }
 
-// open returns the bits of page k of a layer, which is not away, to be changed. Whoever changes one calls alter.
+// open returns the bits of page k of a layer, which is not evicted, to be changed. Whoever changes one calls alter.
 func (f *Filter) open(l *layer, k int) *page {
 	if l.pages == nil {
 		l.pages = make([]page, l.pageCount())
@@ -188,7 +188,7 @@ func (l *layer) groups() int {
 	return (len(l.pages) + structures.PresenceGroup - 1) / structures.PresenceGroup
 }
 
-// loadIndex reads which pages there are of each layer. All of them are away then.
+// loadIndex reads which pages there are of each layer. All of them are evicted then.
 func (f *Filter) loadIndex(b []byte) error {
 	r := structures.Reader{B: b}
 	for i := range f.layers {
@@ -198,7 +198,7 @@ func (f *Filter) loadIndex(b []byte) error {
 				l.pages = make([]page, l.pageCount())
 			}
 			for ; mask != 0; mask &= mask - 1 {
-				l.pages[group*structures.PresenceGroup+bits.TrailingZeros64(mask)].State = paged.State{Stored: true, Away: true}
+				l.pages[group*structures.PresenceGroup+bits.TrailingZeros64(mask)].State = paged.State{Stored: true, Evicted: true}
 				f.pages.Found()
 			}
 		})
@@ -212,17 +212,17 @@ func (f *Filter) loadIndex(b []byte) error {
 // SetPager says where pages are read.
 func (f *Filter) SetPager(p structures.Pager) { f.pages.Pager = p }
 
-// Away is the number of pages that are away, and their bytes.
-func (f *Filter) Away() (pages int, bytes int64) { return f.pages.Away(f.paging()) }
+// Evicted is the number of evicted pages, and their bytes.
+func (f *Filter) Evicted() (pages int, bytes int64) { return f.pages.Evicted(f.paging()) }
 
-// Shed evicts pages of about so many bytes.
-func (f *Filter) Shed(bytes int) (freed, changed int) { return f.pages.Shed(f.paging(), bytes) }
+// Evict evicts pages of about so many bytes.
+func (f *Filter) Evict(bytes int) (freed, changed int) { return f.pages.Evict(f.paging(), bytes) }
 
 // Changed is about how many bytes of pages changed since Clean.
 func (f *Filter) Changed() int { return f.pages.Changed() * pageLen }
 
-// Gather reads every page that is away.
-func (f *Filter) Gather() bool { return f.pages.Gather(f.paging()) }
+// LoadAll reads every evicted page.
+func (f *Filter) LoadAll() bool { return f.pages.LoadAll(f.paging()) }
 
 // Pages visits changed or all pages.
 func (f *Filter) Pages(all bool, visit func(id uint64, page []byte)) {
@@ -231,16 +231,16 @@ func (f *Filter) Pages(all bool, visit func(id uint64, page []byte)) {
 	}
 }
 
-// Part visits up to n of the pages that changed.
-func (f *Filter) Part(n int, visit func(id uint64, page []byte)) (more bool) {
-	return f.pages.Part(f.paging(), n, visit)
+// Flush visits up to n of the pages that changed.
+func (f *Filter) Flush(n int, visit func(id uint64, page []byte)) (more bool) {
+	return f.pages.Flush(f.paging(), n, visit)
 }
 
 // Clean marks every page as stored.
 func (f *Filter) Clean() { f.pages.Clean(f.paging()) }
 
-// Taint marks every page as changed.
-func (f *Filter) Taint() { f.pages.Taint(f.paging()) }
+// MarkAllDirty marks every page as changed.
+func (f *Filter) MarkAllDirty() { f.pages.MarkAllDirty(f.paging()) }
 
 // Complete reports an error if a page that the head says there is was not handed in.
 func (f *Filter) Complete() error {
@@ -261,7 +261,7 @@ func (f *Filter) SetPage(id uint64, b []byte) error {
 		l.pages = make([]page, l.pageCount())
 	}
 	p := &l.pages[at]
-	if p.Away {
+	if p.Evicted {
 		return f.pages.Supply(of, id, p, b)
 	}
 	if f.indexed {

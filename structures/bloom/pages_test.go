@@ -48,23 +48,23 @@ func stored(t *testing.T) (*Filter, *shelfPager) {
 
 // evict makes every page leave memory.
 func evict(f *Filter) {
-	f.Shed(1 << 30) // those that were used stay once
-	f.Shed(1 << 30)
+	f.Evict(1 << 30) // those that were used stay once
+	f.Evict(1 << 30)
 }
 
 func TestPagesOnDiskTakeNoMemory(t *testing.T) {
 	f, _ := stored(t)
 	size := f.Size()
 	evict(f)
-	pages, onDisk := f.Away()
+	pages, onDisk := f.Evicted()
 	all := 0
 	for i := range f.layers {
 		all += f.layers[i].pageCount()
 	}
 	if pages != all || onDisk < int64(f.bytes) || f.Size() > size/20 || f.held != 0 {
-		t.Errorf("%d of %d pages are away, %d of %d bytes; the filter takes %d of %d bytes", pages, all, onDisk, f.bytes, f.Size(), size)
+		t.Errorf("%d of %d pages are evicted, %d of %d bytes; the filter takes %d of %d bytes", pages, all, onDisk, f.bytes, f.Size(), size)
 	}
-	if !f.Gather() || f.Size() != size {
+	if !f.LoadAll() || f.Size() != size {
 		t.Errorf("all pages take %d bytes, want %d", f.Size(), size)
 	}
 }
@@ -106,7 +106,7 @@ func TestPagesThatCannotBeReadChangeNothing(t *testing.T) {
 	if next, chunk := f.DumpChunk(nil, 1); next != 0 || len(chunk) > 0 {
 		t.Errorf("dump: %d bytes, next %d", len(chunk), next)
 	}
-	if _, ok := f.Fork(); ok || f.Gather() || f.Exists([]byte("1")) {
+	if _, ok := f.Fork(); ok || f.LoadAll() || f.Exists([]byte("1")) {
 		t.Error("a page was there")
 	}
 	if ch.Len() > 0 || !bytes.Equal(f.AppendHead(nil), before) || f.held != 0 {
@@ -165,8 +165,8 @@ func TestHeadsWithoutIndexAreReadWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.shelf.Load(t, again)
-	if n, _ := again.Away(); n > 0 || again.Complete() != nil {
-		t.Errorf("%d pages are away", n)
+	if n, _ := again.Evicted(); n > 0 || again.Complete() != nil {
+		t.Errorf("%d pages are evicted", n)
 	}
 	sameBloom(t, "old", again, f)
 	again.SetPager(p)

@@ -122,7 +122,7 @@ func (f *Filter) AppendHeadAs(dst []byte, form byte) []byte {
 	for i := range f.layers {
 		l := &f.layers[i]
 		if f.inline() {
-			dst, _ = f.appendBytes(dst, l, 0, l.bytes) // no page is away
+			dst, _ = f.appendBytes(dst, l, 0, l.bytes) // no page is evicted
 		} else if form > 0 {
 			dst = structures.AppendPresence(dst, uint64(l.pageCount()), l.groups(), l.mask)
 		}

@@ -29,13 +29,13 @@ type Array struct {
 
 // group is what there is of 64 pages side by side. A bit of its masks is a page.
 type group struct {
-	data   [][]byte // nil before the first page is in memory; a page may end early, with zeros behind
-	here   uint64   // in memory
-	away   uint64   // on disk only
-	dirty  uint64   // changed since Clean
-	stored uint64   // the disk has it, in some state
-	used   uint64   // since the last visit of Shed
-	shared uint64   // a fork may have the bytes too: they are copied before they change
+	data    [][]byte // nil before the first page is in memory; a page may end early, with zeros behind
+	here    uint64   // in memory
+	evicted uint64   // on disk only
+	dirty   uint64   // changed since Clean
+	stored  uint64   // the disk has it, in some state
+	used    uint64   // since the last visit of Evict
+	shared  uint64   // a fork may have the bytes too: they are copied before they change
 }
 
 // Size is the number of bytes.
@@ -62,7 +62,7 @@ func (a *Array) load(i uint64) []byte {
 		return nil
 	}
 	bit := uint64(1) << (i & groupMask)
-	if g.away&bit != 0 && !a.s.bring(a, g, i) {
+	if g.evicted&bit != 0 && !a.s.bring(a, g, i) {
 		return nil
 	}
 	if g.here&bit == 0 {
@@ -76,7 +76,7 @@ func (a *Array) load(i uint64) []byte {
 func (a *Array) open(i uint64, n int) []byte {
 	g := a.group(i >> groupShift)
 	bit := uint64(1) << (i & groupMask)
-	if g.away&bit != 0 && !a.s.bring(a, g, i) {
+	if g.evicted&bit != 0 && !a.s.bring(a, g, i) {
 		return nil
 	}
 	if g.data == nil {
@@ -215,12 +215,12 @@ func short(p []byte, at uint64) (v uint64) {
 
 // Fetch makes sure that bytes from off on are in memory, and reports whether they could be read.
 func (a *Array) Fetch(off, n uint64) bool {
-	if a.s.away == 0 || n == 0 {
+	if a.s.evicted == 0 || n == 0 {
 		return true
 	}
 	for i := off >> pageShift; i <= (off+n-1)>>pageShift && i>>groupShift < uint64(len(a.groups)); i++ {
 		g := a.groups[i>>groupShift]
-		if g != nil && g.away>>(i&groupMask)&1 != 0 && !a.s.fetch(a, g, i) {
+		if g != nil && g.evicted>>(i&groupMask)&1 != 0 && !a.s.fetch(a, g, i) {
 			return false
 		}
 	}
@@ -243,7 +243,7 @@ func (a *Array) Write(off uint64, data []byte) {
 }
 
 // Append appends n bytes from off on to dst, and reports whether they could be read. Pages that
-// are away stay so unless memory has room.
+// are evicted stay so unless memory has room.
 func (a *Array) Append(dst []byte, off, n uint64) ([]byte, bool) {
 	for n > 0 {
 		i, at := off>>pageShift, off&pageMask
@@ -270,7 +270,7 @@ func (a *Array) view(i uint64, use func(page []byte)) bool {
 		return true
 	}
 	g := a.groups[i>>groupShift]
-	if g.away>>(i&groupMask)&1 != 0 && a.s.pager != nil && !a.s.pager.Room() {
+	if g.evicted>>(i&groupMask)&1 != 0 && a.s.pager != nil && !a.s.pager.Room() {
 		return a.s.pager.ReadPage(a.id(i), func(p []byte) error {
 			err := a.checkPage(i, p)
 			if err == nil {

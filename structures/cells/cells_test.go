@@ -119,14 +119,14 @@ func TestArraysAreTheBytesThatWereSet(t *testing.T) {
 					s.Clean()
 				}
 			case 5:
-				s.Shed(r.IntN(1 << 20))
+				s.Evict(r.IntN(1 << 20))
 			case 6:
-				if r.IntN(8) == 0 && !s.Gather() {
+				if r.IntN(8) == 0 && !s.LoadAll() {
 					t.Fatal("not gathered")
 				}
 			case 7:
 				undoIsExact(t, s, d, a)
-				if off := r.Uint64N(a.Size()); r.IntN(6) == 0 && s.Gather() {
+				if off := r.Uint64N(a.Size()); r.IntN(6) == 0 && s.LoadAll() {
 					a.Truncate(off)
 					clear(m[off:])
 				}
@@ -153,7 +153,7 @@ func TestArraysAreTheBytesThatWereSet(t *testing.T) {
 // undoIsExact sets bytes while no page can be read: then all are as before.
 func undoIsExact(t *testing.T, s *stackOf, d *disk, a *Array) {
 	t.Helper()
-	if s.away == 0 {
+	if s.evicted == 0 {
 		return
 	}
 	s.Begin()
@@ -200,7 +200,7 @@ func TestStoredPagesFollowArraysThatComeAndGo(t *testing.T) {
 				t.Fatalf("%d changed pages behind Clean", s.changed)
 			}
 		case n == 3:
-			for s.Part(1+r.IntN(4), func(id uint64, page []byte) {
+			for s.Flush(1+r.IntN(4), func(id uint64, page []byte) {
 				if page == nil {
 					delete(d.shelf, id)
 				} else {

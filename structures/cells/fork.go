@@ -6,7 +6,7 @@ package cells
 //
 // The changed pages of a fork are those that were changed in it.
 func (s *Stack) ForkTo(to *Stack) bool {
-	if s.away > 0 {
+	if s.evicted > 0 {
 		return false
 	}
 	for _, a := range s.arrays {
@@ -59,9 +59,9 @@ func (a *Array) put(i uint64, page []byte) {
 	a.s.held += cap(page) - cap(*p)
 	a.s.filled += len(page) - len(*p)
 	*p = page
-	if g.away&bit != 0 {
-		g.away &^= bit
-		a.s.away--
+	if g.evicted&bit != 0 {
+		g.evicted &^= bit
+		a.s.evicted--
 	}
 	if g.dirty&bit == 0 {
 		g.dirty |= bit

@@ -96,8 +96,8 @@ func TestAStackTakesAForkOver(t *testing.T) {
 		want := contents(t, &fork)
 		if r.IntN(2) == 0 {
 			d.store(t, s)
-			s.Shed(1 << 20)
-			s.Shed(1 << 20)
+			s.Evict(1 << 20)
+			s.Evict(1 << 20)
 		}
 		s.TakeOver(&fork)
 		if !bytes.Equal(contents(t, &s.Stack), want) {
@@ -114,8 +114,8 @@ func TestAStackTakesAForkOver(t *testing.T) {
 		if !bytes.Equal(contents(t, &again.Stack), want) || d.failed {
 			t.Fatal("the disk has something else")
 		}
-		if s.changed != 0 || s.away < 0 || s.held < 0 || structures.Zeros(want) {
-			t.Fatalf("%d changed, %d away, %d bytes held", s.changed, s.away, s.held)
+		if s.changed != 0 || s.evicted < 0 || s.held < 0 || structures.Zeros(want) {
+			t.Fatalf("%d changed, %d evicted, %d bytes held", s.changed, s.evicted, s.held)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (s *Stack) AppendArrays(dst []byte) []byte {
 func (a *Array) appendIndex(dst []byte) []byte {
 	return structures.AppendPresence(dst, a.pageCount(), len(a.groups), func(n int) uint64 {
 		if g := a.groups[n]; g != nil {
-			return g.here | g.away
+			return g.here | g.evicted
 		}
 		return 0
 	})
@@ -117,8 +117,8 @@ func (s *Stack) LoadArrays(b []byte) error {
 func (a *Array) loadIndex(r *structures.Reader) {
 	structures.Presence(r, a.pageCount(), func(n int, mask uint64) {
 		g := a.group(uint64(n))
-		g.away, g.stored = mask, mask
-		a.s.away += ones(mask)
+		g.evicted, g.stored = mask, mask
+		a.s.evicted += ones(mask)
 	})
 }
 
@@ -146,7 +146,7 @@ func (s *Stack) SetPage(id uint64, page []byte) error {
 	k, i := id>>placeShift, id&(1<<placeShift-1)
 	if k < uint64(len(s.arrays)) && i>>groupShift < uint64(len(s.arrays[k].groups)) {
 		a := s.arrays[k]
-		if g := a.groups[i>>groupShift]; g != nil && g.away>>(i&groupMask)&1 != 0 {
+		if g := a.groups[i>>groupShift]; g != nil && g.evicted>>(i&groupMask)&1 != 0 {
 			return a.adopt(g, i, page)
 		}
 	}
@@ -155,8 +155,8 @@ func (s *Stack) SetPage(id uint64, page []byte) error {
 
 // Complete reports an error if pages are missing. It is to be asked once, after the last SetPage.
 func (s *Stack) Complete() error {
-	if s.away > 0 && s.pager == nil {
-		return fmt.Errorf("%d pages are missing: %w", s.away, structures.ErrCorrupt)
+	if s.evicted > 0 && s.pager == nil {
+		return fmt.Errorf("%d pages are missing: %w", s.evicted, structures.ErrCorrupt)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (s *Stack) Pages(all bool, visit func(id uint64, page []byte)) {
 	}
 	mask := func(g *group) uint64 { return g.dirty }
 	if all {
-		mask = func(g *group) uint64 { return g.here | g.away }
+		mask = func(g *group) uint64 { return g.here | g.evicted }
 	}
 	for _, a := range s.arrays {
 		if !a.each(mask, func(i uint64, g *group) bool { return a.send(i, g, visit) }) {
@@ -188,7 +188,7 @@ func (s *Stack) Pages(all bool, visit func(id uint64, page []byte)) {
 func (a *Array) send(i uint64, g *group, visit func(id uint64, page []byte)) bool {
 	bit := uint64(1) << (i & groupMask)
 	switch {
-	case g.away&bit != 0:
+	case g.evicted&bit != 0:
 		return a.s.pager != nil && a.s.pager.ReadPage(a.id(i), func(page []byte) error {
 			visit(a.id(i), page)
 			return nil
@@ -209,15 +209,15 @@ func (s *Stack) Clean() {
 				continue
 			}
 			if g.dirty = 0; s.paged {
-				g.stored = g.here | g.away
+				g.stored = g.here | g.evicted
 			}
 		}
 	}
 	s.changed, s.gone, s.part = 0, nil, cursor{}
 }
 
-// Taint marks every page as changed. None is away: all that are have been stored as they are.
-func (s *Stack) Taint() {
+// MarkAllDirty marks every page as changed. None is evicted: all that are have been stored as they are.
+func (s *Stack) MarkAllDirty() {
 	for _, a := range s.arrays {
 		for _, g := range a.groups {
 			if g != nil {
@@ -228,10 +228,10 @@ func (s *Stack) Taint() {
 	}
 }
 
-// Part visits up to n of the pages that changed since Clean, marks them as stored, and reports
+// Flush visits up to n of the pages that changed since Clean, marks them as stored, and reports
 // whether there may be more than n others. It goes round again for pages that changed
 // behind it.
-func (s *Stack) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+func (s *Stack) Flush(n int, visit func(id uint64, page []byte)) (more bool) {
 	if !s.paged {
 		return false
 	}

@@ -32,10 +32,10 @@ type Stack struct {
 	paged bool
 
 	changed int // pages that changed since Clean
-	away    int // pages that are on disk only
+	evicted int // pages that are on disk only
 	pager   structures.Pager
-	hand    cursor // where Shed goes on
-	part    cursor // where Part goes on
+	hand    cursor // where Evict goes on
+	part    cursor // where Flush goes on
 
 	undoing bool
 	undo    []undo
@@ -108,7 +108,7 @@ func (s *Stack) Recycle() {
 		s.arrays, s.spare = s.spare, s.arrays
 	} // else they are the first ones of spare
 	s.arrays = s.arrays[:0]
-	s.size, s.filled, s.paged, s.changed, s.away = 0, 0, false, 0, 0
+	s.size, s.filled, s.paged, s.changed, s.evicted = 0, 0, false, 0, 0
 	s.gone, s.hand, s.part = nil, cursor{}, cursor{}
 }
 
@@ -147,7 +147,7 @@ func (s *Stack) forget(a *Array) {
 		}
 		s.tables -= groupBytes + 24*len(g.data)
 		s.changed -= ones(g.dirty)
-		s.away -= ones(g.away)
+		s.evicted -= ones(g.evicted)
 		for i := range g.data {
 			s.held -= cap(g.data[i])
 			s.filled -= len(g.data[i])
@@ -161,7 +161,7 @@ func (s *Stack) Unread() bool { return s.pager != nil && s.pager.Failed() }
 
 // Begin notes from now on which bytes are changed by Set, if that may be for nothing because a page
 // cannot be read.
-func (s *Stack) Begin() { s.undoing = s.away > 0 }
+func (s *Stack) Begin() { s.undoing = s.evicted > 0 }
 
 // End ends what Begin began. It reports false if a page could not be read: bytes that were set
 // are as before then.
@@ -188,5 +188,5 @@ func (s *Stack) Memory() int { return s.held + s.tables }
 // leaveHead gives the bytes pages of their own. All are new on disk.
 func (s *Stack) leaveHead() {
 	s.paged = true
-	s.Taint()
+	s.MarkAllDirty()
 }

@@ -86,7 +86,7 @@ func (s *Sketch) cell(item []byte, row uint64) uint64 {
 
 // Ready makes sure that Add of items does not fail half way. It reports false if a page cannot be read.
 func (s *Sketch) Ready(items ...[]byte) bool {
-	if away, _ := s.Away(); away == 0 {
+	if evicted, _ := s.Evicted(); evicted == 0 {
 		return !s.Unread()
 	}
 	for _, item := range items {

@@ -163,7 +163,7 @@ func FuzzDecodeCountMin(f *testing.F) {
 		if s.Size() > 1<<20+200*len(head) {
 			t.Fatalf("%d bytes of a head of %d", s.Size(), len(head))
 		}
-		if pages, _ := s.Away(); pages > 0 || s.depth > 1000 {
+		if pages, _ := s.Evicted(); pages > 0 || s.depth > 1000 {
 			return
 		}
 		_ = structurestest.Apply(s, record)

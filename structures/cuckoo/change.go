@@ -160,7 +160,7 @@ func (f *Filter) Delete(ch *structures.Change, item []byte) bool {
 			continue
 		}
 		compacts := f.Crowded()
-		if f.Unread() || compacts && !f.Gather() {
+		if f.Unread() || compacts && !f.LoadAll() {
 			return false
 		}
 		f.Array(k).Set(slot, 0)
@@ -203,7 +203,7 @@ const (
 // Compact moves fingerprints from newer sub-filters to older ones, where there is room, and drops those on
 // top that are empty then. If a page cannot be read it reports false and does nothing.
 func (f *Filter) Compact(ch *structures.Change) bool {
-	if !f.Gather() {
+	if !f.LoadAll() {
 		return false
 	}
 	f.compact(throughAll)

@@ -454,7 +454,7 @@ func FuzzDecodeCuckoo(f *testing.F) {
 		if c.Size() > 1<<24+200*len(head) {
 			t.Fatalf("%d bytes of a head of %d", c.Size(), len(head))
 		}
-		if pages, _ := c.Away(); pages > 0 {
+		if pages, _ := c.Evicted(); pages > 0 {
 			return
 		}
 		_ = structurestest.Apply(c, record)

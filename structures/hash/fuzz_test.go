@@ -66,7 +66,7 @@ func FuzzDecodeHash(f *testing.F) {
 			return
 		}
 		structurestest.FuzzPages(h, pages)
-		if n, _ := h.Away(); n > 0 {
+		if n, _ := h.Evicted(); n > 0 {
 			if h.Complete() == nil {
 				t.Fatalf("complete without %d pages", n)
 			}

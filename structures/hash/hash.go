@@ -40,7 +40,7 @@ type Hash struct {
 	// one that the hash, or the one that had this memory before, had last.
 	shape, last *shapes.Shape
 
-	pages paged.Tailed[*segment]
+	pages paged.Incremental[*segment]
 }
 
 // In place of an expiry.

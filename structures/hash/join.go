@@ -83,14 +83,14 @@ func (h *Hash) join(s *segment) *segment {
 	if !b.empty(s.prefix^bit, s.depth, level) {
 		at, _ := span(s.prefix^bit, s.depth, level)
 		other := b[at]
-		if other == nil || other.below != nil || other.Away || other.depth != s.depth || s.live()+other.live() > joinedBytes {
+		if other == nil || other.below != nil || other.Evicted || other.depth != s.depth || s.live()+other.live() > joinedBytes {
 			return nil
 		}
 		if second = other; other.prefix < s.prefix {
 			first, second = other, s
 		}
 	}
-	to := &segment{depth: s.depth - 1, prefix: s.prefix &^ bit, nextExpiry: math.MaxInt64, TailState: fresh}
+	to := &segment{depth: s.depth - 1, prefix: s.prefix &^ bit, nextExpiry: math.MaxInt64, DeltaState: fresh}
 	if first == second {
 		to.reserve(len(first.slots), first.live())
 	} else {

@@ -170,7 +170,7 @@ func (h *Hash) SetPage(id uint64, page []byte) error {
 	return h.hang(s)
 }
 
-// hang puts a segment that was loaded, or is away, into its place.
+// hang puts a segment that was loaded, or is evicted, into its place.
 func (h *Hash) hang(s *segment) error {
 	t := h.table
 	if err := t.hang(s); err != nil {
@@ -223,19 +223,19 @@ func (t *table) hang(s *segment) error {
 
 // load makes a segment of a page.
 func (h *Hash) load(id uint64, page []byte) (*segment, error) {
-	count, tails := 0, page
-	for ; len(tails) > 0 && !isTail(tails); count++ {
-		e, err := parseEntry(tails)
+	count, deltas := 0, page
+	for ; len(deltas) > 0 && !isDelta(deltas); count++ {
+		e, err := parseEntry(deltas)
 		if err != nil {
 			return nil, err
 		}
-		tails = tails[e.size:]
+		deltas = deltas[e.size:]
 	}
-	page = page[:len(page)-len(tails)]
+	page = page[:len(page)-len(deltas)]
 	if len(page) == 0 || uint64(len(page)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d bytes: %w", len(page), structures.ErrCorrupt)
 	}
-	s := &segment{nextExpiry: math.MaxInt64, TailState: paged.TailState{State: paged.State{Stored: true}}, buf: structures.Clone(page), slots: make([]slot, 0, count)}
+	s := &segment{nextExpiry: math.MaxInt64, DeltaState: paged.DeltaState{State: paged.State{Stored: true}}, buf: structures.Clone(page), slots: make([]slot, 0, count)}
 	if err := s.number(id); err != nil {
 		return nil, err
 	}
@@ -261,8 +261,8 @@ func (h *Hash) load(id uint64, page []byte) (*segment, error) {
 		at += e.size
 	}
 	h.longest = longest
-	s.tail = len(s.buf)
-	return s, h.loadTails(s, tails)
+	s.delta = len(s.buf)
+	return s, h.loadDeltas(s, deltas)
 }
 
 // number gives a segment the place that the number of its page stands for.

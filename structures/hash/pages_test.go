@@ -119,34 +119,34 @@ func TestHashRefusesBadPages(t *testing.T) {
 	}
 }
 
-// A second tail has what came after the first one, and a page that changed otherwise is whole.
-func TestTailsOnDiskAreFrozen(t *testing.T) {
+// A second delta has what came after the first one, and a page that changed otherwise is whole.
+func TestDeltasOnDiskAreFrozen(t *testing.T) {
 	h := New(structurestest.Keys(5))
 	for i := range 40 {
 		h.Set(nil, fmt.Append(nil, i), bytes.Repeat([]byte{'v'}, 100))
 	}
-	var pages, tails []string
+	var pages, deltas []string
 	write := func() {
-		pages, tails = nil, nil
-		h.Portion(100, func(_ uint64, page []byte) { pages = append(pages, string(page)) },
-			func(_ uint64, tail []byte) { tails = append(tails, string(tail)) })
+		pages, deltas = nil, nil
+		h.FlushDeltas(100, func(_ uint64, page []byte) { pages = append(pages, string(page)) },
+			func(_ uint64, delta []byte) { deltas = append(deltas, string(delta)) })
 	}
 	write()
-	if len(pages) != 1 || len(tails) != 0 || h.Changed() != 0 {
-		t.Fatalf("new page: %d pages, %d tails, %d bytes are to be written", len(pages), len(tails), h.Changed())
+	if len(pages) != 1 || len(deltas) != 0 || h.Changed() != 0 {
+		t.Fatalf("new page: %d pages, %d deltas, %d bytes are to be written", len(pages), len(deltas), h.Changed())
 	}
 	for _, field := range []string{"a", "b"} {
 		h.Set(nil, []byte(field), []byte("1"))
-		if write(); len(pages) != 0 || len(tails) != 1 || tails[0] != "\x80\x00\x02\x01"+field+"1" {
-			t.Errorf("new field: %d pages, tails %q", len(pages), tails)
+		if write(); len(pages) != 0 || len(deltas) != 1 || deltas[0] != "\x80\x00\x02\x01"+field+"1" {
+			t.Errorf("new field: %d pages, deltas %q", len(pages), deltas)
 		}
 		if h.Changed() != 0 {
-			t.Errorf("%d bytes are to be written behind a tail", h.Changed())
+			t.Errorf("%d bytes are to be written behind a delta", h.Changed())
 		}
 	}
 	h.Set(nil, []byte("a"), []byte("2"))
-	if write(); len(pages) != 1 || len(tails) != 0 {
-		t.Errorf("changed field: %d pages, tails %q", len(pages), tails)
+	if write(); len(pages) != 1 || len(deltas) != 0 {
+		t.Errorf("changed field: %d pages, deltas %q", len(pages), deltas)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// paging is a hash as its pages see it, [paged.Tails]: a page is a segment.
+// paging is a hash as its pages see it, [paged.DeltaPages]: a page is a segment.
 type paging Hash
 
 func (h *Hash) paging() *paging { return (*paging)(h) }
@@ -15,7 +15,7 @@ func (p *paging) Each(from uint64, visit func(id uint64, s *segment) bool) {
 	}
 }
 
-// Decode makes a whole copy of a segment that is away of its page.
+// Decode makes a whole copy of an evicted segment of its page.
 func (p *paging) Decode(id uint64, s *segment, page []byte) (*segment, error) {
 	h := (*Hash)(p)
 	c, err := h.load(id, page)
@@ -27,7 +27,7 @@ func (p *paging) Decode(id uint64, s *segment, page []byte) (*segment, error) {
 }
 
 func (p *paging) Bytes(s *segment) int {
-	if s.Away {
+	if s.Evicted {
 		return s.live()
 	}
 	return s.memory()
@@ -35,12 +35,12 @@ func (p *paging) Bytes(s *segment) int {
 
 // Evict gives a segment a filter of its fields in their place.
 func (p *paging) Evict(s *segment) bool {
-	if len(s.slots) > maxAway {
+	if len(s.slots) > maxEvicted {
 		return false
 	}
 	before := s.memory()
 	s.filter = structures.NewFilter(len(s.slots) + len(s.slots)/4)
-	s.Away = true
+	s.Evicted = true
 	p.leave(s)
 	p.table.memory += s.memory() - before
 	return true
@@ -53,15 +53,15 @@ func (p *paging) leave(s *segment) {
 	}
 	s.fields += uint16(len(s.slots))
 	s.disk += uint32(s.here())
-	s.slots, s.buf, s.dead, s.tail = nil, nil, 0, 0
+	s.slots, s.buf, s.dead, s.delta = nil, nil, 0, 0
 }
 
-// Adopt gives a segment that is away what its whole copy has.
+// Adopt gives an evicted segment what its whole copy has.
 func (p *paging) Adopt(s, c *segment) {
 	p.table.memory -= s.memory()
 	p.pages.Due -= s.unwritten()
-	s.slots, s.buf, s.dead, s.tail, s.Whole = c.slots, c.buf, c.dead, c.tail, c.Whole
-	s.Away, s.fields, s.disk, s.filter = false, 0, 0, nil
+	s.slots, s.buf, s.dead, s.delta, s.Whole = c.slots, c.buf, c.dead, c.delta, c.Whole
+	s.Evicted, s.fields, s.disk, s.filter = false, 0, 0, nil
 	p.pages.Due += s.unwritten()
 	p.table.memory += s.memory()
 }
@@ -73,13 +73,13 @@ func (p *paging) Append(dst []byte, s *segment) []byte { return s.appendPage(dst
 
 func (p *paging) Cost(s *segment) int { return s.unwritten() }
 
-func (p *paging) ByTail(s *segment) bool { return s.TailState.ByTail(len(s.buf)-s.tail, s.here()) }
+func (p *paging) ByDelta(s *segment) bool { return s.DeltaState.ByDelta(len(s.buf)-s.delta, s.here()) }
 
-func (p *paging) AppendTail(dst []byte, s *segment) []byte {
-	return append(append(dst, tailMark...), s.buf[s.tail:]...)
+func (p *paging) AppendDelta(dst []byte, s *segment) []byte {
+	return append(append(dst, deltaMark...), s.buf[s.delta:]...)
 }
 
-func (p *paging) Wrote(s *segment) { s.tail = len(s.buf) }
+func (p *paging) Wrote(s *segment) { s.delta = len(s.buf) }
 
 // Kept is nothing of a segment whose filter is not known: it gained no field without being read.
 func (p *paging) Kept(s *segment) int { return cap(s.buf) + cap(s.slots)*slotSize }
@@ -90,27 +90,27 @@ func (p *paging) Forget(s *segment) {
 	p.table.memory += s.memory() - before
 }
 
-// SetPager says where pages are read that are away.
+// SetPager sets what reads evicted pages.
 func (h *Hash) SetPager(p structures.Pager) { h.pages.Pager = p }
 
-// Away is the number of pages that are on disk only, and their bytes.
-func (h *Hash) Away() (pages int, bytes int64) { return h.pages.Away(h.paging()) }
+// Evicted is the number of pages that are on disk only, and their bytes.
+func (h *Hash) Evicted() (pages int, bytes int64) { return h.pages.Evicted(h.paging()) }
 
-// Whole reports that no page is away.
+// Whole reports that no page is evicted.
 func (h *Hash) Whole() bool { return h.pages.Whole() }
 
 // Changed is about how many bytes of pages are to be written.
 func (h *Hash) Changed() int { return h.pages.Due }
 
-// Gather reads every page that is away and reports whether it could.
-func (h *Hash) Gather() bool { return h.pages.Gather(h.paging()) }
+// LoadAll reads every evicted page and reports whether it could.
+func (h *Hash) LoadAll() bool { return h.pages.LoadAll(h.paging()) }
 
-// Shed evicts pages, see structures.Paged.
-func (h *Hash) Shed(bytes int) (freed, changed int) {
+// Evict evicts pages, see structures.Paged.
+func (h *Hash) Evict(bytes int) (freed, changed int) {
 	if h.table == nil || h.table.segments == 1 {
 		return 0, 0
 	}
-	return h.pages.Shed(h.paging(), bytes)
+	return h.pages.Evict(h.paging(), bytes)
 }
 
 // Pages visits changed or all pages, see structures.Value.
@@ -118,14 +118,14 @@ func (h *Hash) Pages(all bool, visit func(id uint64, page []byte)) {
 	h.pages.Visit(h.paging(), all, visit)
 }
 
-// Part visits up to n of the pages that changed since Clean, see structures.Value.
-func (h *Hash) Part(n int, visit func(id uint64, page []byte)) (more bool) {
-	return h.Portion(n, visit, nil)
+// Flush visits up to n of the pages that changed since Clean, see structures.Value.
+func (h *Hash) Flush(n int, visit func(id uint64, page []byte)) (more bool) {
+	return h.FlushDeltas(n, visit, nil)
 }
 
-// Portion is Part, but with tails, see structures.Tailed. Without a function for these all pages are whole.
-func (h *Hash) Portion(n int, visit, tail func(id uint64, page []byte)) (more bool) {
-	return h.pages.Portion(h.paging(), n, segmentBytes, visit, tail)
+// FlushDeltas is Flush, but with deltas, see structures.Incremental. Without a function for these all pages are whole.
+func (h *Hash) FlushDeltas(n int, visit, delta func(id uint64, page []byte)) (more bool) {
+	return h.pages.FlushDeltas(h.paging(), n, segmentBytes, visit, delta)
 }
 
 // Clean marks every page as stored.
@@ -134,5 +134,5 @@ func (h *Hash) Clean() {
 	h.pages.Clean(h.paging())
 }
 
-// Taint marks every page as changed.
-func (h *Hash) Taint() { h.pages.Taint(h.paging()) }
+// MarkAllDirty marks every page as changed.
+func (h *Hash) MarkAllDirty() { h.pages.MarkAllDirty(h.paging()) }

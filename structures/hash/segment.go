@@ -21,18 +21,18 @@ type segment struct {
 	// What a look-up reads comes first: it is one line of the processor's caches.
 	prefix uint64 // first bits of the hash, the others 0
 	depth  uint8  // how many bits
-	paged.TailState
-	fields uint16 // on disk, if it is away
+	paged.DeltaState
+	fields uint16 // on disk, if it is evicted
 	below  *branch
 	slots  []slot
 	buf    []byte
 
-	tail       int               // where in buf entries begin that were not written
+	delta      int               // where in buf entries begin that were not written
 	dead       int               // bytes of buf that no slot's entry uses
-	disk       uint32            // bytes of entries on disk, if it is away
+	disk       uint32            // bytes of entries on disk, if it is evicted
 	timed      uint32            // fields with an expiry
 	nextExpiry int64             // no field expires before; MaxInt64 if none can
-	filter     structures.Filter // of the tags of fields that are away; nil: nothing is known of them
+	filter     structures.Filter // of the tags of evicted fields; nil: nothing is known of them
 }
 
 // slot is the place of one field: 32 bits of its hash, see segment.tag, and the offset
@@ -85,7 +85,7 @@ func (s *segment) memory() int {
 }
 
 // unwritten is about what writing the segment costs, in bytes.
-func (s *segment) unwritten() int { return s.Cost(len(s.buf)-s.tail, s.here(), s.live()) }
+func (s *segment) unwritten() int { return s.Cost(len(s.buf)-s.delta, s.here(), s.live()) }
 
 func (s *segment) full() bool {
 	return s.len() > 1 && s.depth < maxDepth &&
@@ -135,11 +135,11 @@ func (s *segment) put(key structures.HashKey, hash uint64, field, value []byte, 
 		expiry = e.expiry
 	}
 	s.Dirty = true
-	s.Whole = s.Whole || found && !s.Away
+	s.Whole = s.Whole || found && !s.Evicted
 	s.retime(e.expiry, expiry)
 	need := hashEntrySize(field, value, expiry)
 	switch {
-	case found && need <= e.size && !s.Away:
+	case found && need <= e.size && !s.Evicted:
 		s.dead += e.size - need
 	case found:
 		s.dead += e.size
@@ -200,7 +200,7 @@ func (s *segment) add(need, skip int, scratch *[]byte) uint32 {
 // larger than needed.
 func (s *segment) compact(need, skip int, scratch *[]byte) {
 	from, total := s.buf, s.here()+need
-	if s.Away {
+	if s.Evicted {
 		total = len(from) + need
 	}
 	lasting := s.dead > 0 && total <= cap(from)-cap(from)/16
@@ -211,11 +211,11 @@ func (s *segment) compact(need, skip int, scratch *[]byte) {
 	} else {
 		s.buf = structures.GrowTo(nil, total+min(total/8, segmentBytes/8)+16)
 	}
-	if s.dead == 0 || s.Away {
+	if s.dead == 0 || s.Evicted {
 		s.buf = structures.Append(s.buf, from)
 		return
 	}
-	s.Whole = s.Whole || s.tail < len(from)
+	s.Whole = s.Whole || s.delta < len(from)
 	for i := range s.slots {
 		if i == skip {
 			continue
@@ -227,7 +227,7 @@ func (s *segment) compact(need, skip int, scratch *[]byte) {
 		s.buf = structures.Append(s.buf, from[e.at:e.at+e.size])
 	}
 	s.dead = 0
-	s.tail = len(s.buf)
+	s.delta = len(s.buf)
 }
 
 // remove deletes slot i, whose entry is e.
@@ -242,11 +242,11 @@ func (s *segment) remove(i int, e *entry) {
 // trim gives the segment buffers of the size that it needs, if more than half
 // of the old one is dead.
 func (s *segment) trim() {
-	if s.dead <= 256 || s.here() >= s.dead || s.Away {
+	if s.dead <= 256 || s.here() >= s.dead || s.Evicted {
 		return
 	}
 	old := *s
-	s.Whole = s.Whole || s.tail < len(s.buf)
+	s.Whole = s.Whole || s.delta < len(s.buf)
 	s.buf, s.dead = make([]byte, 0, old.here()), 0
 	s.slots = slices.Clone(old.slots)
 	for i := range s.slots {
@@ -254,7 +254,7 @@ func (s *segment) trim() {
 		s.slots[i].at = uint32(len(s.buf))
 		s.buf = structures.Append(s.buf, old.buf[e.at:e.at+e.size])
 	}
-	s.tail = len(s.buf)
+	s.delta = len(s.buf)
 }
 
 // adopt adds an entry of another segment. Entries come in the order of their hashes there;

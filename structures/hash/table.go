@@ -103,7 +103,7 @@ func (t *table) each(hash uint64, visit func(s *segment) bool) {
 func (h *Hash) tableFind(field []byte) (s *segment, i int, e entry, found bool) {
 	hash := h.hashOf(field)
 	_, _, s = h.table.seek(hash)
-	if s == nil || s.Away && !s.has(s.tag(hash), field) || !h.touch(s) {
+	if s == nil || s.Evicted && !s.has(s.tag(hash), field) || !h.touch(s) {
 		return nil, 0, entry{}, false
 	}
 	i, e, found = s.find(s.tag(hash), field)
@@ -116,7 +116,7 @@ func (h *Hash) tablePut(field, value []byte, expiry int64) (was int64, created b
 	b, level, s := t.seek(hash)
 	if s == nil {
 		s = t.newSegment(b, level, hash)
-	} else if s.Away && (expiry > 0 || !s.takes(s.tag(hash), 1, hashEntrySize(field, value, 0))) && !h.touch(s) {
+	} else if s.Evicted && (expiry > 0 || !s.takes(s.tag(hash), 1, hashEntrySize(field, value, 0))) && !h.touch(s) {
 		return 0, false
 	}
 	scratch := &t.scratch
@@ -135,12 +135,12 @@ func (h *Hash) tablePut(field, value []byte, expiry int64) (was int64, created b
 }
 
 // fresh is the state of a segment that is new.
-var fresh = paged.TailState{State: paged.State{Dirty: true}}
+var fresh = paged.DeltaState{State: paged.State{Dirty: true}}
 
 // newSegment makes a segment for an empty place of a branch, and for as many
 // empty places around it as one prefix covers. A table without branches gets its first.
 func (t *table) newSegment(b *branch, level int, hash uint64) *segment {
-	s := &segment{nextExpiry: math.MaxInt64, TailState: fresh}
+	s := &segment{nextExpiry: math.MaxInt64, DeltaState: fresh}
 	if b == nil {
 		t.only = s
 	} else {
@@ -197,7 +197,7 @@ func (h *Hash) split(b *branch, level int, s *segment) {
 // descend makes the half of s whose next bit is given from slots of s, with
 // size bytes of entries.
 func (h *Hash) descend(s *segment, bit uint64, slots []slot, size int) *segment {
-	to := &segment{depth: s.depth + 1, prefix: s.prefix | bit<<(63-s.depth), nextExpiry: math.MaxInt64, TailState: fresh}
+	to := &segment{depth: s.depth + 1, prefix: s.prefix | bit<<(63-s.depth), nextExpiry: math.MaxInt64, DeltaState: fresh}
 	to.reserve(len(slots), size)
 	h.move(to, s, slots)
 	return to

@@ -7,11 +7,11 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// bytes returns the members in run i of a chain, nil if its page cannot be read. One that is away
+// bytes returns the members in run i of a chain, nil if its page cannot be read. One that is evicted
 // comes in if memory has room, else it is a copy.
 func (d *Document) bytes(c *chain, i int) []byte {
 	r := c.runs[i]
-	if !r.away {
+	if !r.evicted {
 		r.recent = true
 		return r.b
 	}
@@ -28,7 +28,7 @@ func (d *Document) bytes(c *chain, i int) []byte {
 // pin brings the page of a run in for a change, and reports whether it could.
 func (d *Document) pin(c *chain, r *run) bool {
 	r.recent = true
-	if !r.away {
+	if !r.evicted {
 		return true
 	}
 	if d.pager == nil {
@@ -92,7 +92,7 @@ func (d *Document) missed(c *chain) {
 		return
 	}
 	for _, r := range c.runs {
-		if r.away {
+		if r.evicted {
 			return
 		}
 	}

@@ -24,11 +24,11 @@ type Document struct {
 	marks   []marks // of the containers in which members were found last
 	pager   structures.Pager
 
-	away    int    // pages on disk only
+	evicted int    // pages on disk only
 	distant int64  // their bytes
 	changed int    // bytes of pages that changed since Clean
-	hand    uint64 // page at which Shed goes on
-	part    uint64 // page at which Part goes on
+	hand    uint64 // page at which Evict goes on
+	part    uint64 // page at which Flush goes on
 }
 
 // New returns a document without a root.
@@ -58,7 +58,7 @@ type chain struct {
 // up to about nearBytes.
 type run struct {
 	id   uint64
-	b    []byte // nil if the page is away
+	b    []byte // nil if the page is evicted
 	n    int    // members; bytes of a string
 	size int    // of b
 	// filter has the names of an object's members; nil: it is made when one is looked for.
@@ -66,7 +66,7 @@ type run struct {
 	inner  []*chain // that members refer to
 	of     *chain   // for those that were decoded
 
-	dirty, stored, away, recent, gone bool
+	dirty, stored, evicted, recent, gone bool
 }
 
 const (
@@ -98,7 +98,7 @@ func (d *Document) Bytes() int { return len(d.root) + d.chars + int(d.distant) }
 
 // Failed reports that a page could not be read for the command under way, which changes nothing
 // then.
-func (d *Document) Failed() bool { return d.away > 0 && d.pager != nil && d.pager.Failed() }
+func (d *Document) Failed() bool { return d.evicted > 0 && d.pager != nil && d.pager.Failed() }
 
 // IsCompact reports whether the document has no chains and is short.
 func (d *Document) IsCompact(limit int) bool { return len(d.chains) == 0 && len(d.root) <= limit }
@@ -174,8 +174,8 @@ func (d *Document) forget(c *chain, r *run) {
 	if r.dirty {
 		d.changed -= r.size
 	}
-	if r.away {
-		d.away--
+	if r.evicted {
+		d.evicted--
 		d.distant -= int64(r.size)
 	}
 	if r.stored {
@@ -188,7 +188,7 @@ func (d *Document) forget(c *chain, r *run) {
 	}
 }
 
-// dropChain removes a chain with its members, and the chains that hang in it. Pages that are away
+// dropChain removes a chain with its members, and the chains that hang in it. Pages that are evicted
 // are not read for it.
 func (d *Document) dropChain(c *chain) {
 	delete(d.chains, c.id)

@@ -239,7 +239,7 @@ func (d *Document) balance(c *chain, i int, atEnd bool) {
 }
 
 func (d *Document) joinable(a, b *run) bool {
-	return !a.away && !b.away && a.size+b.size <= nearBytes*3/4
+	return !a.evicted && !b.evicted && a.size+b.size <= nearBytes*3/4
 }
 
 // join puts the members of the run behind i into run i.
@@ -313,7 +313,7 @@ func (d *Document) goBack(p place) {
 	c := p.last().c
 	var members []byte
 	for _, r := range c.runs {
-		if r.away {
+		if r.evicted {
 			return
 		}
 		members = append(members, r.b...)

@@ -22,7 +22,7 @@ func (v Value) LookupSteps() int {
 // an array there, and the one behind whose last member another comes. A change that follows cannot
 // fail for a page then. It reports false if one cannot be read.
 func (d *Document) Pin(path []Step, elements ...int) bool {
-	if d.away == 0 {
+	if d.evicted == 0 {
 		return true
 	}
 	p, ok := d.locate(path)

@@ -215,7 +215,7 @@ func checkDocument(t testing.TB, d *Document) {
 	if !d.refersTo(d.root, false, 1, nil) {
 		t.Fatal("the root is not sound")
 	}
-	chars, pages, away, changed := 0, 0, 0, 0
+	chars, pages, evicted, changed := 0, 0, 0, 0
 	for _, c := range d.chains {
 		count, size := 0, 0
 		for _, r := range c.runs {
@@ -225,8 +225,8 @@ func checkDocument(t testing.TB, d *Document) {
 			if r.dirty {
 				changed += r.size
 			}
-			if r.away {
-				away++
+			if r.evicted {
+				evicted++
 				continue
 			}
 			if c.typ != String && !d.refersTo(r.b, c.typ == Object, r.n, r) || len(r.b) != r.size {
@@ -241,9 +241,9 @@ func checkDocument(t testing.TB, d *Document) {
 		}
 	}
 	checkMarks(t, d)
-	if pages != len(d.pages)-d.gone || chars != d.chars || away != d.away || changed != d.changed {
-		t.Fatalf("%d pages, %d away, %d bytes, %d changed: counted %d, %d, %d, %d",
-			len(d.pages)-d.gone, d.away, d.chars, d.changed, pages, away, chars, changed)
+	if pages != len(d.pages)-d.gone || chars != d.chars || evicted != d.evicted || changed != d.changed {
+		t.Fatalf("%d pages, %d evicted, %d bytes, %d changed: counted %d, %d, %d, %d",
+			len(d.pages)-d.gone, d.evicted, d.chars, d.changed, pages, evicted, chars, changed)
 	}
 }
 
@@ -260,7 +260,7 @@ func checkMarks(t testing.TB, d *Document) {
 		b, first, named := d.root, 0, false
 		if m.run != nil {
 			c := of[m.run]
-			if c == nil || m.run.away {
+			if c == nil || m.run.evicted {
 				continue // nobody asks for it
 			}
 			b, named = m.run.b, c.typ == Object

@@ -64,21 +64,21 @@ func TestMembersThatGoTakeTheirPagesOutOfTheAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, bytes := d.Away()
+	pages, bytes := d.Evicted()
 	if pages < 4 || bytes < 30_000 || d.Bytes() < 30_000 {
-		t.Fatalf("%d pages of %d bytes are away, and there are %d bytes", pages, bytes, d.Bytes())
+		t.Fatalf("%d pages of %d bytes are evicted, and there are %d bytes", pages, bytes, d.Bytes())
 	}
 	if !d.Remove(nil, []Step{Named([]byte("goes"))}) {
 		t.Fatal("the member is not removed")
 	}
-	left, size := d.Away()
+	left, size := d.Evicted()
 	if left >= pages || size < 3000*5 || size > 3000*5+5000 || int64(d.Bytes()) > size+200 {
 		t.Errorf("%d of %d pages are left, %d of %d bytes, and there are %d bytes", left, pages, size, bytes, d.Bytes())
 	}
 	if d.SetRoot(nil, encode(t, "1")); d.Bytes() > 20 {
 		t.Errorf("a document of one number has %d bytes", d.Bytes())
 	}
-	if left, size := d.Away(); left != 0 || size != 0 {
+	if left, size := d.Evicted(); left != 0 || size != 0 {
 		t.Errorf("%d pages of %d bytes are left of it", left, size)
 	}
 }

@@ -66,7 +66,7 @@ func (d *Document) sorted() []*chain {
 	return list
 }
 
-// Decode makes a document of its head. If it has chains, their pages are away: SetPage must follow
+// Decode makes a document of its head. If it has chains, their pages are evicted: SetPage must follow
 // for each, or SetPager. A bad head gives ErrCorrupt.
 func Decode(head []byte, keys *structures.HashKeys) (*Document, error) {
 	d := New(keys)
@@ -120,7 +120,7 @@ func (d *Document) readRuns(r *structures.Reader, c *chain) {
 	n := r.Uint(uint64(len(r.B) / 3))
 	r.Bad = r.Bad || n == 0
 	for ; n > 0 && !r.Bad; n-- {
-		p := &run{id: r.Uint(d.last), n: int(r.Uint(math.MaxUint32)), size: int(r.Uint(math.MaxUint32)), stored: true, away: true}
+		p := &run{id: r.Uint(d.last), n: int(r.Uint(math.MaxUint32)), size: int(r.Uint(math.MaxUint32)), stored: true, evicted: true}
 		if p.id == 0 || p.n == 0 || p.size < p.n || c.typ == String && p.size != p.n {
 			r.Bad = true
 			return
@@ -128,7 +128,7 @@ func (d *Document) readRuns(r *structures.Reader, c *chain) {
 		c.runs, d.pages = append(c.runs, p), append(d.pages, p)
 		c.count += p.n
 		c.size += p.size
-		d.away++
+		d.evicted++
 		d.distant += int64(p.size)
 	}
 }
@@ -188,7 +188,7 @@ func (d *Document) refersTo(b []byte, named bool, n int, r *run) bool {
 // SetPage takes a stored page of a document that was just decoded.
 func (d *Document) SetPage(id uint64, page []byte) error {
 	r := d.page(id)
-	if r == nil || !r.away {
+	if r == nil || !r.evicted {
 		return fmt.Errorf("page %d of a JSON document: %w", id, structures.ErrCorrupt)
 	}
 	c := d.chainOf(r)
@@ -222,8 +222,8 @@ func (d *Document) match(c *chain, r *run, page []byte) error {
 
 // Complete reports an error if pages are missing. To be asked once after the last SetPage.
 func (d *Document) Complete() error {
-	if d.away > 0 && d.pager == nil {
-		return fmt.Errorf("JSON document lacks %d pages: %w", d.away, structures.ErrCorrupt)
+	if d.evicted > 0 && d.pager == nil {
+		return fmt.Errorf("JSON document lacks %d pages: %w", d.evicted, structures.ErrCorrupt)
 	}
 	return nil
 }
@@ -245,8 +245,8 @@ func (d *Document) Pages(all bool, visit func(id uint64, page []byte)) {
 			free = free[1:]
 		}
 		switch {
-		case r.away:
-			if all && !d.visitAway(r, visit) {
+		case r.evicted:
+			if all && !d.visitEvicted(r, visit) {
 				return
 			}
 		case all || r.dirty || !r.stored:
@@ -266,23 +266,23 @@ func (d *Document) Clean() {
 	}
 }
 
-// Taint marks every page as changed. None is away: those that are have been stored as they are.
-func (d *Document) Taint() {
+// MarkAllDirty marks every page as changed. None is evicted: those that are have been stored as they are.
+func (d *Document) MarkAllDirty() {
 	for _, r := range d.pages {
-		if !r.gone && !r.away && !r.dirty {
+		if !r.gone && !r.evicted && !r.dirty {
 			r.dirty = true
 			d.changed += r.size
 		}
 	}
 }
 
-// Part visits up to n of the pages that changed since Clean, marks them as stored, and reports
+// Flush visits up to n of the pages that changed since Clean, marks them as stored, and reports
 // whether there may be more than n others. It goes round again for pages that changed behind it.
-func (d *Document) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+func (d *Document) Flush(n int, visit func(id uint64, page []byte)) (more bool) {
 	at, _ := slices.BinarySearchFunc(d.pages, d.part, func(r *run, id uint64) int { return cmp.Compare(r.id, id) })
 	for left := n; at < len(d.pages); at++ {
 		r := d.pages[at]
-		if r.gone || r.away || !r.dirty && r.stored {
+		if r.gone || r.evicted || !r.dirty && r.stored {
 			continue
 		}
 		if left == 0 {

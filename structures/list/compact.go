@@ -21,7 +21,7 @@ func (l *List) Reset() {
 
 // IsCompact reports whether the list is one small node.
 func (l *List) IsCompact(limit int) bool {
-	return l.nodes == 1 && !l.node(0).Away && l.node(0).used() <= limit
+	return l.nodes == 1 && !l.node(0).Evicted && l.node(0).used() <= limit
 }
 
 // AppendCompact appends a list of one node:

@@ -126,11 +126,11 @@ func (l *List) insertAt(at, off int, elem []byte) {
 	l.len++
 }
 
-// hasRoom reports that so many bytes can be added to node at. One that is away has none:
+// hasRoom reports that so many bytes can be added to node at. One that is evicted has none:
 // it would have to be read.
 func (l *List) hasRoom(at, need int) bool {
 	n := l.node(at)
-	return !n.Away && n.used()+need <= nodeBytes
+	return !n.Evicted && n.used()+need <= nodeBytes
 }
 
 // split moves the entries of node at from offset off on, which is within it,
@@ -182,7 +182,7 @@ func (l *List) removeForward(limit uint, elem []byte) int {
 	removed := uint(0)
 	for at := 0; at < l.nodes && (limit == 0 || removed < limit); {
 		n := l.node(at)
-		if n.Away { // it has none of them
+		if n.Evicted { // it has none of them
 			at++
 			continue
 		}
@@ -210,7 +210,7 @@ func (l *List) removeBackward(limit uint, elem []byte) int {
 	removed := uint(0)
 	for at := l.nodes - 1; at >= 0 && removed < limit; at-- {
 		n := l.node(at)
-		if n.Away {
+		if n.Evicted {
 			continue
 		}
 		was := n.count
@@ -246,7 +246,7 @@ func (l *List) tidy(at int) bool {
 		return false
 	}
 	p := l.node(at - 1)
-	if p.Away || p.used()+n.used() > nodeBytes/2 {
+	if p.Evicted || p.used()+n.used() > nodeBytes/2 {
 		return false
 	}
 	before := len(p.buf)

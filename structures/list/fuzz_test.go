@@ -32,9 +32,9 @@ func useList(t *testing.T, l *List) {
 	model.checkNodes(l)
 }
 
-// useAway calls what needs pages that cannot be read.
-func useAway(l *List) {
-	l.Gather()
+// useEvicted calls what needs pages that cannot be read.
+func useEvicted(l *List) {
+	l.LoadAll()
 	l.Push(nil, Head, []byte("head"))
 	l.Pop(nil, Tail)
 	l.Rotate(nil, Head, Tail)
@@ -60,11 +60,11 @@ func FuzzDecodeList(f *testing.F) {
 			return
 		}
 		structurestest.FuzzPages(l, pages)
-		if n, _ := l.Away(); n > 0 {
+		if n, _ := l.Evicted(); n > 0 {
 			if l.Complete() == nil {
 				t.Fatalf("complete without %d pages", n)
 			}
-			useAway(l)
+			useEvicted(l)
 			return
 		}
 		if size := l.Size(); size > 1000+20*(len(head)+len(pages))*nodeSize {

@@ -30,7 +30,7 @@ const (
 // queue, which is filled at one end and drained at the other, reuses the
 // buffer of the node that it drained and allocates nothing. Finding an element
 // by its index walks over the nodes and then within one. Each node is a page
-// on disk (see pages.go), and those of a large list can be there only (see away.go).
+// on disk (see pages.go), and those of a large list can be there only (see evicted.go).
 //
 // The zero List is empty. Elements that methods return or pass to a visitor
 // alias the list and are valid until its next change; elements passed in are

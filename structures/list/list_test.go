@@ -268,17 +268,17 @@ func (m *listModel) checkReads() {
 // checkNodes checks what the code takes for granted about nodes and memory.
 func (m *listModel) checkNodes(l *List) {
 	m.t.Helper()
-	memory, count, away, changed := len(l.array)*nodeSize+len(l.spare), 0, 0, 0
+	memory, count, evicted, changed := len(l.array)*nodeSize+len(l.spare), 0, 0, 0
 	for i := range l.nodes {
 		n := l.node(i)
-		if n.Away {
-			away++
+		if n.Evicted {
+			evicted++
 		}
 		if n.Dirty {
 			changed++
 		}
-		if n.Away == (n.buf != nil) || n.Away && (n.Dirty || !n.Stored || n.Recent) {
-			m.t.Fatalf("node %d of %d bytes: away %v, changed %v, stored %v, recent %v", i, len(n.buf), n.Away, n.Dirty, n.Stored, n.Recent)
+		if n.Evicted == (n.buf != nil) || n.Evicted && (n.Dirty || !n.Stored || n.Recent) {
+			m.t.Fatalf("node %d of %d bytes: evicted %v, changed %v, stored %v, recent %v", i, len(n.buf), n.Evicted, n.Dirty, n.Stored, n.Recent)
 		}
 		memory += len(n.buf)
 		count += int(n.count)
@@ -289,8 +289,8 @@ func (m *listModel) checkNodes(l *List) {
 			m.t.Fatalf("node %d: number %d after %d", i, n.id, l.node(i-1).id)
 		}
 	}
-	if away != l.pages.Count() || changed != l.pages.Changed() {
-		m.t.Fatalf("%d nodes away, counted %d; %d changed, counted %d", l.pages.Count(), away, l.pages.Changed(), changed)
+	if evicted != l.pages.Count() || changed != l.pages.Changed() {
+		m.t.Fatalf("%d nodes evicted, counted %d; %d changed, counted %d", l.pages.Count(), evicted, l.pages.Changed(), changed)
 	}
 	if memory != l.memory || count != l.len {
 		m.t.Fatalf("memory %d, counted %d; length %d, counted %d", l.memory, memory, l.len, count)

@@ -20,7 +20,7 @@ type node struct {
 	buf         []byte
 	lo, hi      uint32
 	count       uint32
-	paged.State        // away: there is no buf, and hi is the size of the entries
+	paged.State        // evicted: there is no buf, and hi is the size of the entries
 	id          uint64 // number of the page; grows from head to tail
 }
 

@@ -121,7 +121,7 @@ func (l *List) SetPage(id uint64, page []byte) error {
 	}
 	at := l.search(id)
 	if at < l.nodes && l.node(at).id == id {
-		if n := l.node(at); n.Away {
+		if n := l.node(at); n.Evicted {
 			return l.pages.Supply(l.paging(), id, n, page)
 		}
 		return fmt.Errorf("list page %d given twice: %w", id, structures.ErrCorrupt)
@@ -205,12 +205,12 @@ func (l *List) Clean() {
 	l.pages.Gone, l.declared = left, -1
 }
 
-// Taint marks every page as changed.
-func (l *List) Taint() { l.pages.Taint(l.paging()) }
+// MarkAllDirty marks every page as changed.
+func (l *List) MarkAllDirty() { l.pages.MarkAllDirty(l.paging()) }
 
-// Part visits some of the pages that changed since Clean, see [paged.Set.Part].
-func (l *List) Part(size int, visit func(id uint64, page []byte)) (more bool) {
-	return l.pages.Part(l.paging(), size, visit)
+// Flush visits some of the pages that changed since Clean, see [paged.Set.Flush].
+func (l *List) Flush(size int, visit func(id uint64, page []byte)) (more bool) {
+	return l.pages.Flush(l.paging(), size, visit)
 }
 
 // Apply replays an operation. One that does not fit the list, such as an index

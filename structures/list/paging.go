@@ -30,11 +30,11 @@ func (l *List) search(id uint64) int {
 
 // InHead reports whether the list is stored without pages.
 func (p *paging) InHead() bool {
-	return p.nodes == 0 || p.nodes == 1 && !p.list().node(0).Away && p.list().node(0).used() <= headBytes
+	return p.nodes == 0 || p.nodes == 1 && !p.list().node(0).Evicted && p.list().node(0).used() <= headBytes
 }
 
 func (p *paging) Bytes(n *node) int {
-	if n.Away {
+	if n.Evicted {
 		return n.used()
 	}
 	return len(n.buf)

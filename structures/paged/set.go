@@ -8,7 +8,7 @@ type Set[P Page] struct {
 	Gone Gone
 
 	changed int
-	part    uint64 // number of the page at which Part goes on
+	part    uint64 // number of the page at which Flush goes on
 }
 
 // Alter notes that a page is about to change, which is in memory.
@@ -57,7 +57,7 @@ func (s *Set[P]) Visit(of Stored[P], all bool, visit func(id uint64, page []byte
 		var again bool // by another page
 		gone, again = gone.pass(id, visit)
 		switch st := p.state(); {
-		case st.Away:
+		case st.Evicted:
 			read = !all || s.Copy(id, visit)
 		case of.InHead():
 			if !all && (st.Stored || again) {
@@ -72,9 +72,9 @@ func (s *Set[P]) Visit(of Stored[P], all bool, visit func(id uint64, page []byte
 	gone.visit(visit)
 }
 
-// Part visits up to size of the pages that changed since Clean, marks them as stored, and reports whether there may be
+// Flush visits up to size of the pages that changed since Clean, marks them as stored, and reports whether there may be
 // more than size others. It goes round again for pages that changed behind it. Pages that are gone are visited by Visit.
-func (s *Set[P]) Part(of Stored[P], size int, visit func(id uint64, page []byte)) (more bool) {
+func (s *Set[P]) Flush(of Stored[P], size int, visit func(id uint64, page []byte)) (more bool) {
 	if of.InHead() {
 		return false
 	}
@@ -83,7 +83,7 @@ func (s *Set[P]) Part(of Stored[P], size int, visit func(id uint64, page []byte)
 	var buf []byte
 	of.Each(from, func(id uint64, p P) bool {
 		st := p.state()
-		if st.Away || !st.unwritten() {
+		if st.Evicted || !st.unwritten() {
 			return true
 		}
 		if left == 0 {
@@ -113,10 +113,10 @@ func (s *Set[P]) Clean(of Stored[P]) {
 	s.Gone, s.changed, s.part = nil, 0, 0
 }
 
-// Taint marks every page as changed. None is away: all that are have been stored as they are.
-func (s *Set[P]) Taint(of Stored[P]) {
+// MarkAllDirty marks every page as changed. None is evicted: all that are have been stored as they are.
+func (s *Set[P]) MarkAllDirty(of Stored[P]) {
 	of.Each(0, func(_ uint64, p P) bool {
-		if !p.state().Away {
+		if !p.state().Evicted {
 			s.Alter(p)
 		}
 		return true

@@ -2,10 +2,10 @@ package paged
 
 // State is what has become of a page. It is embedded in the pages of a type.
 type State struct {
-	Dirty  bool // changed since Clean
-	Stored bool // under its number the disk had it at the last Clean
-	Away   bool // it is on disk only
-	Recent bool // used since the last visit of Shed
+	Dirty   bool // changed since Clean
+	Stored  bool // under its number the disk had it at the last Clean
+	Evicted bool // it is on disk only
+	Recent  bool // used since the last visit of Evict
 }
 
 func (s *State) state() *State { return s }
@@ -19,15 +19,15 @@ type Page interface {
 	state() *State
 }
 
-// Pages are the pages of a value, some of which may be away.
+// Pages are the pages of a value, some of which may be evicted.
 type Pages[P Page] interface {
-	// Each visits those that may be away, with their numbers and in the order of these, from the first whose number is
+	// Each visits those that may be evicted, with their numbers and in the order of these, from the first whose number is
 	// not below one, until visit returns false.
 	Each(from uint64, visit func(id uint64, p P) bool)
-	// Decode makes a page of the bytes of one that is away: an error if they are not what is known of it. It is
+	// Decode makes a page of the bytes of one that is evicted: an error if they are not what is known of it. It is
 	// not put in its place.
 	Decode(id uint64, p P, b []byte) (P, error)
-	// Bytes is about how many bytes of memory a page takes. Of one that is away it is how many it has on disk.
+	// Bytes is about how many bytes of memory a page takes. Of one that is evicted it is how many it has on disk.
 	Bytes(p P) int
 	// Evict drops the bytes of a page, which the disk has, and reports whether it can. Adopt gives it those of a decoded
 	// one. Both look after what the value says of its memory.

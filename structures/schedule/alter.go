@@ -151,7 +151,7 @@ func (s *Schedule) setPolicy(p *scheduler.PolicySpec) {
 	if e, err := scheduler.EstimatorNumbered(s.estNum); err == nil {
 		s.configure(s.config.with(p.Name), *p, e)
 	}
-	s.Taint()
+	s.MarkAllDirty()
 	s.ready()
 }
 

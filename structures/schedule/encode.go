@@ -236,8 +236,8 @@ func (s *Schedule) Pages(all bool, visit func(id uint64, page []byte)) {
 	}
 }
 
-// Taint marks every page as changed.
-func (s *Schedule) Taint() {
+// MarkAllDirty marks every page as changed.
+func (s *Schedule) MarkAllDirty() {
 	for id := s.pageAfter(0); id >= 0; id = s.pageAfter(id + 1) {
 		s.touch(id * scheduler.PageSize)
 	}
@@ -255,9 +255,9 @@ func (s *Schedule) pageAfter(id int) int {
 	return -1
 }
 
-// Part visits up to n of the pages that changed since Clean, as Pages does,
+// Flush visits up to n of the pages that changed since Clean, as Pages does,
 // marks them as stored, and reports whether there are others.
-func (s *Schedule) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+func (s *Schedule) Flush(n int, visit func(id uint64, page []byte)) (more bool) {
 	var buf []byte
 	for w := range s.dirty {
 		for ; s.dirty[w] != 0; s.dirty[w] &= s.dirty[w] - 1 {

@@ -92,7 +92,7 @@ func TestSignalsDuringALeaseAreOfThePeriodAfterIt(t *testing.T) {
 func reload(t *testing.T, s *Schedule) *Schedule {
 	t.Helper()
 	disk := store{pages: map[uint64][]byte{}}
-	s.Taint()
+	s.MarkAllDirty()
 	disk.save(s)
 	return disk.load(t)
 }

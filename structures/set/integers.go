@@ -151,9 +151,9 @@ func (s *integers) settle(k int) {
 		s.removeRun(k)
 	case len(r.data) > maxRun/4:
 		return
-	case k > 0 && !s.runs[k-1].Away && s.runs[k-1].joinable(r):
+	case k > 0 && !s.runs[k-1].Evicted && s.runs[k-1].joinable(r):
 		s.join(k - 1)
-	case k+1 < len(s.runs) && !s.runs[k+1].Away && r.joinable(s.runs[k+1]):
+	case k+1 < len(s.runs) && !s.runs[k+1].Evicted && r.joinable(s.runs[k+1]):
 		s.join(k)
 	}
 }
@@ -184,7 +184,7 @@ func (s *integers) removeRun(k int) {
 func (s *integers) setPage(id uint64, page []byte) error {
 	bound, r := boundOf(id), &run{}
 	if !s.pages.Whole() {
-		if k := s.locate(bound); s.bounds[k] == bound && s.runs[k].Away {
+		if k := s.locate(bound); s.bounds[k] == bound && s.runs[k].Evicted {
 			return s.pages.Supply(s.paging(), id, s.runs[k], page)
 		}
 		return fmt.Errorf("run from %d is not in the index or was given twice: %w", bound, structures.ErrCorrupt)

@@ -22,7 +22,7 @@ func TestIndexOfIntegersIsFrozen(t *testing.T) {
 }
 
 func TestBadIndexOfIntegersIsRefused(t *testing.T) {
-	good, d := away(t, 2000)
+	good, d := evicted(t, 2000)
 	head := good.AppendHead(nil)
 	if _, err := Decode(head, testKeys(1)); err != nil {
 		t.Fatal(err)
@@ -108,8 +108,8 @@ func TestHeadIndexesWordsAndIntegersTogether(t *testing.T) {
 		if pages > 4 {
 			want = pages
 		}
-		if away, _ := again.Away(); away != want {
-			t.Errorf("%d words and %d integers in %d pages: %d are away, want %d", c.words, c.ints, pages, away, want)
+		if evicted, _ := again.Evicted(); evicted != want {
+			t.Errorf("%d words and %d integers in %d pages: %d are evicted, want %d", c.words, c.ints, pages, evicted, want)
 		}
 	}
 }

@@ -277,7 +277,7 @@ func FuzzDecodeSet(f *testing.F) {
 			use(t, s)
 			return
 		}
-		// What is away cannot be read, or is anything.
+		// What is evicted cannot be read, or is anything.
 		s.SetPager(&drawer{pages: map[uint64][]byte{id1: page1, id2: page2}, room: len(page1)%2 == 0})
 		for i := range int64(20) {
 			m := fmt.Append(nil, i<<58)
@@ -285,11 +285,11 @@ func FuzzDecodeSet(f *testing.F) {
 			s.Add(nil, m)
 			s.Ready(m, []byte("word"))
 			s.Remove(nil, m)
-			s.Shed(maxRun)
+			s.Evict(maxRun)
 		}
 		s.Random(func(n int) int { return n / 2 })
 		s.Each(func([]byte) bool { return true })
-		s.Gather()
+		s.LoadAll()
 		s.Pages(true, func(uint64, []byte) {})
 		s.AppendHead(nil)
 	})

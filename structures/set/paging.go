@@ -27,7 +27,7 @@ func (p *paging) search(id uint64) int {
 func (p *paging) InHead() bool { return len(p.runs) <= 1 }
 
 func (p *paging) Bytes(r *run) int {
-	if r.Away {
+	if r.Evicted {
 		return r.len() << r.shift
 	}
 	return cap(r.data)

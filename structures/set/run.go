@@ -22,8 +22,8 @@ import (
 type run struct {
 	base        int64  // not above the first member
 	shift       uint8  // 0 to 3
-	paged.State        // away: there is no data
-	members     uint16 // while it is away
+	paged.State        // evicted: there is no data
+	members     uint16 // while it is evicted
 	data        []byte
 }
 
@@ -52,7 +52,7 @@ func shiftOf(distance uint64) uint8 {
 func distance(a, b int64) uint64 { return uint64(b) - uint64(a) }
 
 func (r *run) len() int {
-	if r.Away {
+	if r.Evicted {
 		return int(r.members)
 	}
 	return len(r.data) >> r.shift

@@ -57,7 +57,7 @@ func (s *Stream) Pages(all bool, visit func(id uint64, page []byte)) {
 			}
 			gone = gone[1:]
 		}
-		if e, ok := p.(*page); ok && e.Away {
+		if e, ok := p.(*page); ok && e.Evicted {
 			if !s.kept.Copy(e.id, visit) {
 				return
 			}
@@ -110,22 +110,22 @@ func (s *Stream) Clean() {
 	}
 }
 
-// Taint marks every page as changed that is not away: those are stored as they are.
-func (s *Stream) Taint() {
+// MarkAllDirty marks every page as changed that is not evicted: those are stored as they are.
+func (s *Stream) MarkAllDirty() {
 	if s.inHead() {
 		return
 	}
 	for _, p := range s.every() {
-		if e, ok := p.(*page); !ok || !e.Away {
+		if e, ok := p.(*page); !ok || !e.Evicted {
 			s.markDirty(p)
 		}
 	}
 }
 
-// Part visits up to n of the pages that changed since Clean, as Pages does, marks
+// Flush visits up to n of the pages that changed since Clean, as Pages does, marks
 // them as stored, and tells whether there are others. Those that are gone come
 // first, as a page may have got the number of one of them.
-func (s *Stream) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+func (s *Stream) Flush(n int, visit func(id uint64, page []byte)) (more bool) {
 	if s.inHead() {
 		return false
 	}

@@ -37,7 +37,7 @@ func use(t *testing.T, s *Stream) {
 	t.Helper()
 	before := dump(s)
 	d := &disk{pages: map[uint64]string{}}
-	s.Taint()
+	s.MarkAllDirty()
 	d.store(s, 3)
 	if got := dump(d.load(t)); got != before {
 		t.Fatalf("stored and read:\n%s\nwant\n%s", got, before)
@@ -104,15 +104,15 @@ func FuzzDecode(f *testing.F) {
 			}
 			pages = pages[5+size:]
 		}
-		away, _ := s.Away()
+		evicted, _ := s.Evicted()
 		if s.Complete() != nil {
 			s.Get(new(Entry), s.First())
 			s.Each(ID{}, MaxID, func(*Entry) bool { return true })
 			s.Trim(nil, Trim{Len: s.Len() / 2, Pages: true})
 			return
 		}
-		if away > 0 {
-			t.Fatalf("complete without %d pages", away)
+		if evicted > 0 {
+			t.Fatalf("complete without %d pages", evicted)
 		}
 		s.Clean()
 		use(t, s)

@@ -25,7 +25,7 @@ type storable interface {
 	appendPage(dst []byte) []byte
 }
 
-// page holds entries. At least one of them is not deleted. One that is away has no bytes:
+// page holds entries. At least one of them is not deleted. One that is evicted has no bytes:
 // body is how many they are then, and base the ID of the first entry that is not deleted.
 type page struct {
 	leaf
@@ -175,7 +175,7 @@ func (p *page) find(e *Entry, id ID) (at int, ok bool) {
 
 // first is the ID of the first entry that is not deleted.
 func (p *page) first() ID {
-	if p.Away {
+	if p.Evicted {
 		return p.base
 	}
 	var e Entry

@@ -12,7 +12,7 @@ type paging Stream
 
 func (s *Stream) paging() *paging { return (*paging)(s) }
 
-// Each leaves out the last page, which XADD needs: it is away until it is loaded only.
+// Each leaves out the last page, which XADD needs: it is evicted until it is loaded only.
 func (p *paging) Each(from uint64, visit func(id uint64, e *page) bool) {
 	n := max(len(p.pages)-1, 0)
 	for i := sort.Search(n, func(i int) bool { return p.pages[i].id >= from }); i < n && visit(p.pages[i].id, p.pages[i]); i++ {
@@ -20,7 +20,7 @@ func (p *paging) Each(from uint64, visit func(id uint64, e *page) bool) {
 }
 
 func (p *paging) Bytes(e *page) int {
-	if e.Away {
+	if e.Evicted {
 		return e.size()
 	}
 	return cap(e.buf)
@@ -49,7 +49,7 @@ func (p *paging) Adopt(e, c *page) {
 
 // size is the number of bytes of a page.
 func (e *page) size() int {
-	if e.Away {
+	if e.Evicted {
 		return e.body
 	}
 	return len(e.buf)

@@ -16,7 +16,7 @@ func (s *Stream) Unread() bool { return s.kept.Unread() }
 func (s *Stream) pinAll(pages iter.Seq[int]) bool {
 	bytes := 0
 	for i := range pages {
-		if p := s.pages[i]; p.Away {
+		if p := s.pages[i]; p.Evicted {
 			bytes += p.size()
 		}
 	}
@@ -58,7 +58,7 @@ func (s *Stream) Ready(ids ...ID) bool {
 		return true
 	}
 	for i := last; i >= max(0, last-len(ids)); i-- {
-		if s.pages[i].Away {
+		if s.pages[i].Evicted {
 			return s.kept.Pin(s.paging(), s.pages[i].id, s.pages[i])
 		}
 	}

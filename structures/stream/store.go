@@ -204,7 +204,7 @@ func (s *Stream) setPage(id uint64, b []byte) error {
 	}
 	if number == 0 {
 		i, twice := slices.BinarySearchFunc(s.pages, id, func(p *page, id uint64) int { return int(int64(p.id) - int64(id)) })
-		if twice && s.pages[i].Away {
+		if twice && s.pages[i].Evicted {
 			return s.kept.Supply(s.paging(), s.pages[i].id, s.pages[i], b)
 		}
 		if twice || id == 0 {

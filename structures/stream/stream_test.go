@@ -61,7 +61,7 @@ func (d *disk) store(s *Stream, n int) {
 		}
 		d.pages[id] = string(page)
 	}
-	for n > 0 && s.Part(n, write) {
+	for n > 0 && s.Flush(n, write) {
 	}
 	before := uint64(0)
 	s.Pages(false, func(id uint64, page []byte) {
@@ -365,7 +365,7 @@ func (m *model) run(steps int, plain bool) {
 			}
 			if m.rng.IntN(4) == 0 {
 				m.s = read
-				read.Taint()
+				read.MarkAllDirty()
 				d = &disk{pages: map[uint64]string{}}
 				d.store(read, 1+m.rng.IntN(8))
 				if got := dump(d.load(m.t)); got != want {

@@ -87,7 +87,7 @@ func (d *Digest) total() int64 { return d.mergedWeight + d.unmergedWeight }
 
 // Clear takes all values away. It reports false if a page cannot be read.
 func (d *Digest) Clear(ch *structures.Change) bool {
-	if !d.Gather() {
+	if !d.LoadAll() {
 		return false
 	}
 	d.clear(d.compression)
@@ -118,7 +118,7 @@ func (d *Digest) Add(ch *structures.Change, values []float64) error {
 func (d *Digest) ready(n uint64) bool {
 	used := d.merged + d.unmerged
 	if used+n >= d.capacity() {
-		return d.Gather() && !d.Unread()
+		return d.LoadAll() && !d.Unread()
 	}
 	return d.Array(0).Fetch(used*centroidBytes, n*centroidBytes) && !d.Unread()
 }

@@ -209,7 +209,7 @@ func FuzzDecodeTDigest(f *testing.F) {
 			}
 			return
 		}
-		if pages, _ := d.Away(); pages > 0 || d.merged+d.unmerged > 10_000 {
+		if pages, _ := d.Evicted(); pages > 0 || d.merged+d.unmerged > 10_000 {
 			return
 		}
 		_ = structurestest.Apply(d, record)

@@ -257,19 +257,19 @@ func (s *String) Pages(all bool, visit func(id uint64, page []byte)) {
 	}
 }
 
-// Taint marks every page as changed.
-func (s *String) Taint() {
+// MarkAllDirty marks every page as changed.
+func (s *String) MarkAllDirty() {
 	s.stored, s.dirty = 0, s.dirty[:0]
 	s.touch(0, len(s.b))
 }
 
-// partShare is by how much a page is larger than those that Part is told the
+// partShare is by how much a page is larger than those that Flush is told the
 // number of.
 const partShare = 8
 
-// Part visits some of the changed pages as Pages does, about as many bytes as n pages
+// Flush visits some of the changed pages as Pages does, about as many bytes as n pages
 // of 8 KiB have, and marks them as stored. It reports whether others are left.
-func (s *String) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+func (s *String) Flush(n int, visit func(id uint64, page []byte)) (more bool) {
 	pages := s.pages()
 	n = max(n/partShare, 1)
 	for i := range s.dirty {

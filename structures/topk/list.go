@@ -116,7 +116,7 @@ func (l *List) Add(ch *structures.Change, seed uint64, pairs []Pair, visit func(
 
 // ready fetches the buckets of items.
 func (l *List) ready(pairs []Pair) bool {
-	if away, _ := l.Away(); away == 0 {
+	if evicted, _ := l.Evicted(); evicted == 0 {
 		return !l.Unread()
 	}
 	for _, p := range pairs {

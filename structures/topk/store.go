@@ -169,7 +169,7 @@ func (l *List) decode(head []byte) error {
 	return l.LoadArrays(r.B)
 }
 
-// ResidentFrom is the number from which on pages are not away: those of the heap.
+// ResidentFrom is the number from which on pages are not evicted: those of the heap.
 func (l *List) ResidentFrom() uint64 { return heapPage }
 
 // SetPage hands in a stored page of a list that was just decoded.
@@ -249,9 +249,9 @@ func (s *sheet) isEmpty() bool {
 	return true
 }
 
-// Taint marks every page as changed.
-func (l *List) Taint() {
-	l.Stack.Taint()
+// MarkAllDirty marks every page as changed.
+func (l *List) MarkAllDirty() {
+	l.Stack.MarkAllDirty()
 	for _, s := range l.heap.sheets {
 		if s != nil {
 			s.dirty = true

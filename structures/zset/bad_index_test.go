@@ -79,7 +79,7 @@ func bucketPage(members map[string]uint64) []byte {
 }
 
 // loadIndexed makes a set of a head and of pages, which it is given if given says so, else
-// they are away.
+// they are evicted.
 func loadIndexed(head []byte, d *disk, given func(id uint64) bool) (*Set, error) {
 	s, err := Decode(head, testKeys(1))
 	if err != nil {
@@ -98,7 +98,7 @@ func loadIndexed(head []byte, d *disk, given func(id uint64) bool) (*Set, error)
 
 func TestIndexedSetOnDiskIsFrozen(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(1))
-	s, d := awaySet()
+	s, d := evictedSet()
 	want := map[uint64]string{firstBranch + 1: ""}
 	for i := range uint64(2) {
 		member := fmt.Sprintf("%01500d", i)
@@ -107,7 +107,7 @@ func TestIndexedSetOnDiskIsFrozen(t *testing.T) {
 		want[firstBranch+1] += string(leafStub(i, 1, 1510, float64(i+1), member[:stubBytes]))
 	}
 	want[onlyBucket] = string(bucketPage(map[string]uint64{fmt.Sprintf("%01500d", 0): 0, fmt.Sprintf("%01500d", 1): 1}))
-	s.Shed(1)
+	s.Evict(1)
 	d.store(s)
 	h := indexHead{members: 2, leaves: 2, bytes: 3020, longest: 1500, buckets: 1, depths: []byte{0}, used: []uint64{2}, branches: []uint64{1}}
 	if got := s.AppendHead(nil); string(got) != string(h.encode()) {
@@ -208,13 +208,13 @@ func TestIndexedSetRefusesBadPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if read := s.Gather(); (read || !d.failed) && name != "a member not in the index" {
+		if read := s.LoadAll(); (read || !d.failed) && name != "a member not in the index" {
 			t.Errorf("%s: was read", name)
 		}
 	}
 	h, pages := indexedPair()
 	s, err := loadIndexed(h.encode(), &disk{pages: pages, left: 100}, func(uint64) bool { return false })
-	if err != nil || !s.Gather() {
+	if err != nil || !s.LoadAll() {
 		t.Fatal("pages that nothing is wrong with:", err)
 	}
 	check(t, s)
@@ -229,11 +229,11 @@ func TestSetOfSpoiltPagesIsNotFatal(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	s, d := awaySet()
+	s, d := evictedSet()
 	for i := range 1500 {
 		s.Add(nil, fmt.Appendf(nil, "%0*d", r.IntN(10), i), float64(r.IntN(300)), 0)
 	}
-	s.Shed(1)
+	s.Evict(1)
 	d.store(s)
 	head, stored := s.AppendHead(nil), d.pages
 	ids := slices.Sorted(maps.Keys(stored))
@@ -290,7 +290,7 @@ func useSpoilt(r *rand.Rand, s *Set, d *disk) {
 			s.Reverse(r.IntN(s.Len()+1)-1, 80, func([]byte, float64) bool { return true })
 		case 6:
 			d.store(s)
-			shedAll(s)
+			evictAll(s)
 		case 7:
 			s.Add(nil, fmt.Appendf(nil, "%01500d", r.IntN(100)), score, 0)
 		default:

@@ -61,7 +61,7 @@ func (b *Bound) afterChild(t *tree, n *branch, i int) (after, ok bool) {
 		}
 	}
 	l := n.leftmost(i)
-	if l.Away {
+	if l.Evicted {
 		if c := l.compareStub(b.member); c != 0 {
 			return c < 0, true
 		}

@@ -55,10 +55,10 @@ func (s *bucket) load(page []byte) (*bucket, error) {
 		r.Bad = r.Bad || hash > uint64(s.prefix)|math.MaxUint32>>s.depth
 		c.put(hash<<32 | (num + 1))
 	}
-	if r.Bad || len(r.B) > 0 && !isTail(r.B, bucketMark) {
+	if r.Bad || len(r.B) > 0 && !isDelta(r.B, bucketMark) {
 		return nil, bad()
 	}
-	ops, err := s.readTails(r.B)
+	ops, err := s.readDeltas(r.B)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *bucket) enlarge(size int) {
 // An entry that is gone has this bit set, which numbers of leaves do not have.
 const entryGone = 1 << 31
 
-// may reports that a bucket that is away may have a hash.
+// may reports that an evicted bucket may have a hash.
 func (s *bucket) may(hash uint32) bool {
 	if s.filter == nil || s.filter.May(spread(hash)) {
 		return true
@@ -111,7 +111,7 @@ func spread(hash uint32) uint32 { return hash * 0x9e3779b1 }
 
 // takes reports that a bucket has places for some more entries, or is in memory and gets them.
 func (s *bucket) takes(n int) bool {
-	return !s.Away || (int(s.used)+n)*fullDenominator <= mostBucket*fullNumerator
+	return !s.Evicted || (int(s.used)+n)*fullDenominator <= mostBucket*fullNumerator
 }
 
 // apply makes an entry of a bucket present or not.
@@ -140,8 +140,8 @@ func (s *bucket) takeOut(hole int) {
 	s.used--
 }
 
-// appendTail appends the tail of a bucket's page.
-func (s *bucket) appendTail(dst []byte) []byte {
+// appendDelta appends the delta of a bucket's page.
+func (s *bucket) appendDelta(dst []byte) []byte {
 	dst = append(dst, bucketMark...)
 	for _, e := range s.ops[s.written:] {
 		dst = binary.AppendUvarint(dst, uint64(uint32(e>>32)-s.prefix))
@@ -151,17 +151,17 @@ func (s *bucket) appendTail(dst []byte) []byte {
 	return dst
 }
 
-// readTails returns what the tails of a bucket's page say.
-func (s *bucket) readTails(tails []byte) (ops []uint64, err error) {
-	for r := (structures.Reader{B: tails}); len(r.B) > 0; {
-		if isTail(r.B, bucketMark) {
+// readDeltas returns what the deltas of a bucket's page say.
+func (s *bucket) readDeltas(deltas []byte) (ops []uint64, err error) {
+	for r := (structures.Reader{B: deltas}); len(r.B) > 0; {
+		if isDelta(r.B, bucketMark) {
 			r.B = r.B[len(bucketMark):]
 			continue
 		}
 		hash := r.Uint(math.MaxUint32) + uint64(s.prefix)
 		num := r.Uint(math.MaxUint32 - 2)
 		if r.Bad || hash > uint64(s.prefix)|math.MaxUint32>>s.depth {
-			return nil, fmt.Errorf("tail of page %x of the index of a sorted set: %w", s.id(), structures.ErrCorrupt)
+			return nil, fmt.Errorf("delta of page %x of the index of a sorted set: %w", s.id(), structures.ErrCorrupt)
 		}
 		ops = append(ops, hash<<32|num&1<<31|(num>>1+1))
 	}
@@ -171,7 +171,7 @@ func (s *bucket) readTails(tails []byte) (ops []uint64, err error) {
 // cost is about what writing the page of a bucket costs, in bytes.
 func (s *bucket) cost() int { return s.Cost((len(s.ops)-s.written)*8, 2*bucketGain*8, leafBytes) }
 
-// bucketPages are the buckets of an index as their pages see them, [paged.Tails].
+// bucketPages are the buckets of an index as their pages see them, [paged.DeltaPages].
 type bucketPages index
 
 func (x *index) paging() *bucketPages { return (*bucketPages)(x) }
@@ -188,7 +188,7 @@ func (p *bucketPages) Each(from uint64, visit func(id uint64, s *bucket) bool) {
 func (p *bucketPages) InHead() bool { return !p.paged }
 
 func (p *bucketPages) Bytes(s *bucket) int {
-	if s.Away {
+	if s.Evicted {
 		return int(s.used) * 8
 	}
 	return len(s.slots) * 8
@@ -196,7 +196,7 @@ func (p *bucketPages) Bytes(s *bucket) int {
 
 func (p *bucketPages) Append(dst []byte, s *bucket) []byte { return s.appendPage(dst) }
 
-// Decode makes a whole copy of a bucket that is away. As long as the set is loaded no leaf is known.
+// Decode makes a whole copy of an evicted bucket. As long as the set is loaded no leaf is known.
 func (p *bucketPages) Decode(_ uint64, s *bucket, page []byte) (*bucket, error) {
 	c, err := s.load(page)
 	if err == nil && p.leaves.live > 0 {
@@ -223,22 +223,22 @@ func (p *bucketPages) Adopt(s, c *bucket) {
 	due, unwritten := s.cost(), s.ops[s.written:]
 	p.memory += len(c.slots)*8 - cap(s.filter)
 	(*index)(p).dropOps(s)
-	s.slots, s.filter, s.Away, s.ops = c.slots, nil, false, append([]uint64(nil), unwritten...)
+	s.slots, s.filter, s.Evicted, s.ops = c.slots, nil, false, append([]uint64(nil), unwritten...)
 	p.memory += cap(s.ops) * 8
 	p.pages.Due += s.cost() - due
 }
 
 func (p *bucketPages) Cost(s *bucket) int { return s.cost() }
 
-func (p *bucketPages) ByTail(s *bucket) bool {
-	return s.TailState.ByTail((len(s.ops)-s.written)*8, 2*bucketGain*8)
+func (p *bucketPages) ByDelta(s *bucket) bool {
+	return s.DeltaState.ByDelta((len(s.ops)-s.written)*8, 2*bucketGain*8)
 }
 
-func (p *bucketPages) AppendTail(dst []byte, s *bucket) []byte { return s.appendTail(dst) }
+func (p *bucketPages) AppendDelta(dst []byte, s *bucket) []byte { return s.appendDelta(dst) }
 
-// Wrote forgets what changed in a bucket in memory. The disk may not have it yet, so that one that is away keeps it.
+// Wrote forgets what changed in a bucket in memory. The disk may not have it yet, so that one that is evicted keeps it.
 func (p *bucketPages) Wrote(s *bucket) {
-	if s.written = len(s.ops); !s.Away {
+	if s.written = len(s.ops); !s.Evicted {
 		(*index)(p).dropOps(s)
 	}
 }

@@ -93,7 +93,7 @@ func (s *Set) fill(l *leaf, i int, b uint64, member []byte, hash uint32) {
 // has a leaf of its own.
 func (s *Set) placeAside(l *leaf, i int, b uint64, member []byte, hash uint32) {
 	need := entrySize(member)
-	if n := next(l); i == l.len() && n != nil && !n.Away && len(n.buf)+need <= leafBytes {
+	if n := next(l); i == l.len() && n != nil && !n.Evicted && len(n.buf)+need <= leafBytes {
 		s.fill(n, 0, b, member, hash)
 		s.settle(n)
 		return
@@ -234,7 +234,7 @@ func (s *Set) leave(l *leaf) {
 // join makes one leaf of two neighbours if they have little, which it reports. The
 // smaller one moves.
 func (s *Set) join(left, right *leaf) bool {
-	if left.Away || right.Away || len(left.buf)+len(right.buf) > joinedBytes || !s.whole() && s.distant(1) {
+	if left.Evicted || right.Evicted || len(left.buf)+len(right.buf) > joinedBytes || !s.whole() && s.distant(1) {
 		return false
 	}
 	gone := right

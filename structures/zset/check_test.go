@@ -8,19 +8,19 @@ func check(t *testing.T, s *Set) {
 	memory, count, leaves, gone, due := 0, 0, 0, 0, 0
 	var last *leaf
 	for l := s.firstLeaf(); l != nil; l = next(l) {
-		if last != nil && (previous(l) != last || !l.Away && compare(last, last.len()-1, l, 0) >= 0) {
+		if last != nil && (previous(l) != last || !l.Evicted && compare(last, last.len()-1, l, 0) >= 0) {
 			t.Fatalf("leaf %d is not behind leaf %d", l.num, last.num)
 		}
 		if l.Dirty != (l.Whole || l.gained.unwritten() > 0) || l.Whole && l.gained != nil || !l.Stored && !l.Whole {
-			t.Fatalf("leaf %d gained %d bytes: %+v", l.num, l.gained.unwritten(), l.TailState)
+			t.Fatalf("leaf %d gained %d bytes: %+v", l.num, l.gained.unwritten(), l.DeltaState)
 		}
 		if s.numbered[l.num] != l || l.len() == 0 || l.big() && l.len() > 1 {
 			t.Fatalf("leaf %d of %d entries and %d bytes", l.num, l.len(), len(l.buf))
 		}
 		due += l.cost()
-		if l.Away {
+		if l.Evicted {
 			if l.Whole || l.slots != nil || !s.indexed {
-				t.Fatalf("leaf %d is away: %+v", l.num, l.TailState)
+				t.Fatalf("leaf %d is evicted: %+v", l.num, l.DeltaState)
 			}
 			memory, count, leaves, last, gone = memory+l.memory(), count+l.len(), leaves+1, nil, gone+1
 			continue
@@ -36,7 +36,7 @@ func check(t *testing.T, s *Set) {
 			if s.root != nil {
 				hash := s.hashOf(member)
 				tag = tagOf(hash)
-				if bk := s.index.bucket(hash); !bk.Away && bk.entry(hash, l.num) < 0 {
+				if bk := s.index.bucket(hash); !bk.Evicted && bk.entry(hash, l.num) < 0 {
 					t.Fatalf("leaf %d: entry %d is not in the index", l.num, i)
 				}
 			}
@@ -61,8 +61,8 @@ func check(t *testing.T, s *Set) {
 	} else if s.index != nil || leaves > 1 {
 		t.Fatal("an index without a root")
 	}
-	if counted, _ := s.Away(); gone != counted || due != s.pages.Due {
-		t.Fatalf("%d pages away, counted %d; writing leaves costs %d, counted %d", gone, counted, due, s.pages.Due)
+	if counted, _ := s.Evicted(); gone != counted || due != s.pages.Due {
+		t.Fatalf("%d pages evicted, counted %d; writing leaves costs %d, counted %d", gone, counted, due, s.pages.Due)
 	}
 	if n := changedBranches(s); n != s.branches.Changed() {
 		t.Fatalf("%d branches changed, counted %d", n, s.branches.Changed())
@@ -107,7 +107,7 @@ func checkBranch(t *testing.T, n *branch) (memory int) {
 	return memory
 }
 
-func checkIndex(t *testing.T, x *index, count int) (away int) {
+func checkIndex(t *testing.T, x *index, count int) (evicted int) {
 	t.Helper()
 	used, memory, due := 0, 0, 0
 	for i, s := range x.buckets {
@@ -115,17 +115,17 @@ func checkIndex(t *testing.T, x *index, count int) (away int) {
 			continue
 		}
 		if due += s.cost(); x.paged && (s.Dirty != (s.Whole || len(s.ops) > s.written) || s.Whole && s.ops != nil || !s.Stored && !s.Whole) {
-			t.Fatalf("bucket %x has %d changes: %+v", s.id(), len(s.ops)-s.written, s.TailState)
+			t.Fatalf("bucket %x has %d changes: %+v", s.id(), len(s.ops)-s.written, s.DeltaState)
 		}
 		memory += bucketSize + (len(s.slots)+cap(s.ops))*8 + cap(s.filter)
-		if s.Away {
-			away++
+		if s.Evicted {
+			evicted++
 			used += int(s.used)
 			if int(s.used)*fullDenominator > mostBucket*fullNumerator && s.depth < maxDepth {
 				t.Fatalf("a bucket of %d entries", s.used)
 			}
 			if s.slots != nil || s.Whole {
-				t.Fatal("a bucket that changed is away")
+				t.Fatal("a bucket that changed is evicted")
 			}
 			continue
 		}
@@ -147,5 +147,5 @@ func checkIndex(t *testing.T, x *index, count int) (away int) {
 	if used != count || memory != x.memory || due != x.pages.Due {
 		t.Fatalf("index of %d and %d bytes, want %d and %d; writing it costs %d, counted %d", used, memory, count, x.memory, due, x.pages.Due)
 	}
-	return away
+	return evicted
 }

@@ -19,7 +19,7 @@ type index struct {
 	depth   uint8
 	paged   bool // buckets are pages, of a set that is indexed
 	memory  int  // of buckets
-	pages   paged.Tailed[*bucket]
+	pages   paged.Incremental[*bucket]
 	leaves  *leaves // that it finds members in
 }
 
@@ -29,12 +29,12 @@ type bucket struct {
 	prefix uint32 // the bits of the hash that all of its entries have in common
 	used   uint32
 	depth  uint8 // how many bits
-	paged.TailState
+	paged.DeltaState
 	written int // ops that were written
-	// ops is what changed since the page was written, and if the bucket is away what
+	// ops is what changed since the page was written, and if the bucket is evicted what
 	// may not be on disk yet: entries, those that are gone with entryGone.
 	ops    []uint64
-	filter structures.Filter // of hashes if it is away; nil: nothing is known of them
+	filter structures.Filter // of hashes if it is evicted; nil: nothing is known of them
 }
 
 const (
@@ -95,7 +95,7 @@ func (x *index) each(hash uint32, visit func(bk *bucket) bool) {
 // put adds an entry.
 func (x *index) put(hash, num uint32) {
 	s, e := x.bucket(hash), uint64(hash)<<32|uint64(num+1)
-	if s.Away {
+	if s.Evicted {
 		s.used++
 		x.note(s, e)
 		return
@@ -137,7 +137,7 @@ func (s *bucket) entry(hash, num uint32) int {
 func (x *index) move(hash, from, to uint32) {
 	s := x.bucket(hash)
 	before, now := uint64(hash)<<32|uint64(from+1), uint64(hash)<<32|uint64(to+1)
-	if s.Away {
+	if s.Evicted {
 		x.note(s, before|entryGone)
 		x.note(s, now)
 		return
@@ -187,7 +187,7 @@ func (x *index) note(s *bucket, e uint64) {
 	if !x.paged {
 		return
 	}
-	if s.Whole || len(s.ops)-s.written > bucketGain && !s.Away {
+	if s.Whole || len(s.ops)-s.written > bucketGain && !s.Evicted {
 		x.alter(s)
 		return
 	}

@@ -25,7 +25,7 @@ const (
 	firstBranch = 1 << 62
 )
 
-// ResidentFrom is the number from which on pages are never away.
+// ResidentFrom is the number from which on pages are never evicted.
 func (s *Set) ResidentFrom() uint64 { return firstBranch }
 
 // alterBranch notes that a branch on the lowest level is not what it was.
@@ -58,7 +58,7 @@ func eachLowest(n *branch, visit func(n *branch)) {
 func (n *branch) appendPage(dst []byte) []byte {
 	for _, l := range n.leaves {
 		member := l.buf[scoreSize:]
-		if !l.Away {
+		if !l.Evicted {
 			member = l.member(0)
 		}
 		dst = binary.AppendUvarint(dst, uint64(l.num))
@@ -72,10 +72,10 @@ func (n *branch) appendPage(dst []byte) []byte {
 	return dst
 }
 
-// loadBranch makes the leaves of a branch's page, all of them away.
+// loadBranch makes the leaves of a branch's page, all of them evicted.
 func loadBranch(page []byte) (leaves []*leaf, err error) {
 	for r := (structures.Reader{B: page}); len(r.B) > 0 || r.Bad; {
-		l := &leaf{num: uint32(r.Uint(math.MaxUint32 / 2)), TailState: away}
+		l := &leaf{num: uint32(r.Uint(math.MaxUint32 / 2)), DeltaState: evicted}
 		l.count, l.size = uint16(r.Uint(math.MaxUint16)), uint32(r.Uint(math.MaxUint32))
 		score := r.Bytes(scoreSize)
 		member := r.Bytes(int(r.Uint(stubBytes)))
@@ -140,7 +140,7 @@ func (s *Set) loadIndex(head []byte) error {
 		if r.Bad || depth[0] > maxDepth || at >= 1<<32 || at<<depth[0]&math.MaxUint32 != 0 {
 			return errIndex
 		}
-		list = append(list, &bucket{prefix: uint32(at), depth: depth[0], used: uint32(n), TailState: away})
+		list = append(list, &bucket{prefix: uint32(at), depth: depth[0], used: uint32(n), DeltaState: evicted})
 		x.pages.Found()
 		x.depth = max(x.depth, depth[0])
 		x.memory += bucketSize
@@ -165,8 +165,8 @@ func (s *Set) loadIndex(head []byte) error {
 
 var errIndex = fmt.Errorf("index in the head of a sorted set: %w", structures.ErrCorrupt)
 
-// away is a page that an index tells of.
-var away = paged.TailState{State: paged.State{Stored: true, Away: true}}
+// evicted is a page that an index tells of.
+var evicted = paged.DeltaState{State: paged.State{Stored: true, Evicted: true}}
 
 // supply takes a page of an indexed set, before Complete.
 func (s *Set) supply(id uint64, page []byte) error {
@@ -181,7 +181,7 @@ func (s *Set) supply(id uint64, page []byte) error {
 		return err
 	case id >= firstBucket:
 		bk := s.index.bucket(leastHash(id))
-		if bk.id() != id || !bk.Away {
+		if bk.id() != id || !bk.Evicted {
 			return fmt.Errorf("sorted set page %x is not in the head or was given twice: %w", id, structures.ErrCorrupt)
 		}
 		return s.index.pages.Supply(s.index.paging(), id, bk, page)
@@ -191,7 +191,7 @@ func (s *Set) supply(id uint64, page []byte) error {
 }
 
 // assemble makes an indexed set of what its head says and the pages that were given. The
-// others are away.
+// others are evicted.
 func (s *Set) assemble() error {
 	c := s.coming
 	s.coming = nil
@@ -226,14 +226,14 @@ func (s *Set) assemble() error {
 	s.raise(level)
 	for _, given := range c.leaves {
 		l := s.leaf(uint32(min(given.id, math.MaxUint32)))
-		if l == nil || !l.Away {
+		if l == nil || !l.Evicted {
 			return fmt.Errorf("sorted set page %x is not in a branch or was given twice: %w", given.id, structures.ErrCorrupt)
 		}
 		if err := s.pages.Supply(s.paging(), given.id, l, given.page); err != nil {
 			return err
 		}
 	}
-	if pages, _ := s.Away(); pages > 0 && s.pages.Pager == nil {
+	if pages, _ := s.Evicted(); pages > 0 && s.pages.Pager == nil {
 		return fmt.Errorf("sorted set lacks %d pages: %w", pages, structures.ErrCorrupt)
 	}
 	return s.agree(line)
@@ -265,12 +265,12 @@ func (s *Set) agree(line []*leaf) error {
 		return err
 	}
 	for n, l := range line {
-		if n > 0 && !l.Away && !line[n-1].Away && compare(line[n-1], line[n-1].len()-1, l, 0) >= 0 {
+		if n > 0 && !l.Evicted && !line[n-1].Evicted && compare(line[n-1], line[n-1].len()-1, l, 0) >= 0 {
 			return fmt.Errorf("sorted set pages %d and %d overlap: %w", line[n-1].num, l.num, structures.ErrCorrupt)
 		}
 		for i := range l.slots {
 			hash := s.hashOf(l.member(i))
-			if bk := s.index.bucket(hash); !bk.Away && bk.entry(hash, l.num) < 0 {
+			if bk := s.index.bucket(hash); !bk.Evicted && bk.entry(hash, l.num) < 0 {
 				return fmt.Errorf("sorted set page %d has a member that page %x has not: %w", l.num, bk.id(), structures.ErrCorrupt)
 			}
 		}

@@ -14,14 +14,14 @@ import (
 // leaf is a run of consecutive entries: the bytes of its page, and where each of
 // them begins.
 type leaf struct {
-	buf   []byte // of one that is away the score of the first entry and the beginning of its member, a stub
+	buf   []byte // of one that is evicted the score of the first entry and the beginning of its member, a stub
 	slots []slot
 	up    *branch // nil in a set of one leaf
 	num   uint32  // of the leaf and its page
-	size  uint32  // of the page if it is away
-	count uint16  // of entries if it is away
-	paged.TailState
-	gained *gains // since its page was written, see tails.go
+	size  uint32  // of the page if it is evicted
+	count uint16  // of entries if it is evicted
+	paged.DeltaState
+	gained *gains // since its page was written, see deltas.go
 }
 
 // slot is the offset of an entry << 16 | its tag: the low bits of the hash of the
@@ -41,7 +41,7 @@ const (
 	joinedBytes = leafBytes * 3 / 4
 	// leafGain bounds what a leaf in memory gains until its page is written whole.
 	leafGain = leafBytes / 4
-	// stubBytes is how much of its first member a leaf that is away keeps. Scores that are
+	// stubBytes is how much of its first member an evicted leaf keeps. Scores that are
 	// equal are told apart by that; if they are not, the leaf is read.
 	stubBytes = 24
 )
@@ -52,7 +52,7 @@ func tagOf(hash uint32) uint16 { return uint16(hash) }
 // len is the number of entries.
 func (l *leaf) len() int {
 	switch {
-	case !l.Away:
+	case !l.Evicted:
 		return len(l.slots)
 	case l.gained == nil:
 		return int(l.count)
@@ -91,7 +91,7 @@ func (l *leaf) order(i int) uint64 {
 	return orderOf(b)
 }
 
-// first is the order of the first entry, which is known of a leaf that is away too.
+// first is the order of the first entry, which is known of an evicted leaf too.
 func (l *leaf) first() uint64 { return orderOf(binary.BigEndian.Uint64(l.buf)) }
 
 // setScore gives entry i another score.
@@ -177,7 +177,7 @@ func (l *leaf) take(o *leaf, from, to int) {
 // copied. A bad page gives ErrCorrupt.
 func (l *leaf) load(page []byte) error {
 	n, rest := 0, page
-	for ; len(rest) > 0 && !isTail(rest, leafMark); n++ {
+	for ; len(rest) > 0 && !isDelta(rest, leafMark); n++ {
 		_, _, size, err := parseEntry(rest)
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (l *leaf) load(page []byte) error {
 	l.buf = structures.Append(l.buf[:0], page)
 	l.slots = slices.Grow(l.slots[:0], n)
 	l.scan()
-	return l.loadTails(rest)
+	return l.loadDeltas(rest)
 }
 
 // scan finds out where the entries of buf begin.
@@ -211,7 +211,7 @@ func (l *leaf) makeStub(score uint64, member []byte) {
 	l.slots = nil
 }
 
-// compareStub compares the first member of a leaf that is away with another; 0 if it is
+// compareStub compares the first member of an evicted leaf with another; 0 if it is
 // not known how they differ, or if they do.
 func (l *leaf) compareStub(member []byte) int {
 	stub := l.buf[scoreSize:]
@@ -224,7 +224,7 @@ func (l *leaf) compareStub(member []byte) int {
 // bytes is the size of the entries of a leaf.
 func (l *leaf) bytes() int {
 	switch {
-	case !l.Away:
+	case !l.Evicted:
 		return len(l.buf)
 	case l.gained == nil:
 		return int(l.size)
@@ -232,13 +232,13 @@ func (l *leaf) bytes() int {
 	return int(l.size) + len(l.gained.buf)
 }
 
-// takes reports that an entry of a new member can be added to a leaf that is away without
+// takes reports that an entry of a new member can be added to an evicted leaf without
 // reading it: behind its first entry, which stays what is known of it.
 func (l *leaf) takes(b uint64, need int) bool {
-	return l.Away && orderOf(b) > l.first() && l.bytes()+need <= leafBytes && l.len() < math.MaxUint16
+	return l.Evicted && orderOf(b) > l.first() && l.bytes()+need <= leafBytes && l.len() < math.MaxUint16
 }
 
 // cost is about what writing the page of a leaf costs, in bytes.
 func (l *leaf) cost() int { return l.Cost(l.gained.unwritten(), 2*leafGain, leafBytes) }
 
-func (l *leaf) byTail() bool { return l.ByTail(l.gained.unwritten(), 2*leafGain) }
+func (l *leaf) byDelta() bool { return l.ByDelta(l.gained.unwritten(), 2*leafGain) }

@@ -13,7 +13,7 @@ import (
 // leaves are the leaves of a set by their numbers, which are those of their pages.
 type leaves struct {
 	keys     *structures.HashKeys
-	pages    paged.Tailed[*leaf]
+	pages    paged.Incremental[*leaf]
 	numbered []*leaf // nil if the number is free
 	live     int     // leaves that are not nil
 	free     []uint32
@@ -25,7 +25,7 @@ type leaves struct {
 // sparse is by how much the largest number of a leaf may exceed twice their number.
 const sparse = 64
 
-// Leaves that are away keep their numbers, so that these may be further apart in an indexed
+// Leaves that are evicted keep their numbers, so that these may be further apart in an indexed
 // set: below spareNumbers and sparser times the number of leaves. See readyDrop.
 var sparser, spareNumbers = 64, 1 << 20 // variables for tests
 
@@ -122,7 +122,7 @@ func (ls *leaves) enlist(line []*leaf) error {
 		if !l.Stored {
 			ls.alter(l)
 		}
-		if l.Away {
+		if l.Evicted {
 			ls.pages.Found()
 		}
 	}
@@ -149,7 +149,7 @@ func (ls *leaves) altered(l *leaf) {
 
 // gain notes that a leaf got an entry. One that the disk does not have is to be written whole already.
 func (ls *leaves) gain(l *leaf, b uint64, member []byte) {
-	if ls.pages.Pager == nil || !ls.indexed || l.Whole || l.gained.unwritten() > leafGain && !l.Away {
+	if ls.pages.Pager == nil || !ls.indexed || l.Whole || l.gained.unwritten() > leafGain && !l.Evicted {
 		ls.alter(l)
 		return
 	}
@@ -178,7 +178,7 @@ func (ls *leaves) twin(l *leaf, i int, hash uint32) bool {
 	return false
 }
 
-// leafPages are leaves as their pages see them, [paged.Tails].
+// leafPages are leaves as their pages see them, [paged.DeltaPages].
 type leafPages leaves
 
 func (ls *leaves) paging() *leafPages { return (*leafPages)(ls) }
@@ -198,7 +198,7 @@ func (p *leafPages) InHead() bool {
 }
 
 func (p *leafPages) Bytes(l *leaf) int {
-	if l.Away {
+	if l.Evicted {
 		return int(l.size)
 	}
 	return cap(l.buf) + cap(l.slots)*slotSize
@@ -206,7 +206,7 @@ func (p *leafPages) Bytes(l *leaf) int {
 
 func (p *leafPages) Append(dst []byte, l *leaf) []byte { return append(dst, l.buf...) }
 
-// Decode makes a leaf of the page of one that is away and of what that gained, which have to be what is known of it.
+// Decode makes a leaf of the page of one that is evicted and of what that gained, which have to be what is known of it.
 func (p *leafPages) Decode(id uint64, l *leaf, page []byte) (*leaf, error) {
 	c := &leaf{num: l.num}
 	if err := c.load(page); err != nil {
@@ -240,7 +240,7 @@ func (p *leafPages) Evict(l *leaf) bool {
 // Adopt keeps of what the leaf gained what is to be written.
 func (p *leafPages) Adopt(l, c *leaf) {
 	before, due, gained := l.memory(), l.cost(), l.gained
-	l.buf, l.slots, l.Away, l.gained = c.buf, c.slots, false, nil
+	l.buf, l.slots, l.Evicted, l.gained = c.buf, c.slots, false, nil
 	if gained.unwritten() > 0 {
 		l.gained = &gains{}
 		gained.each(gained.written, l.gained.add)
@@ -251,15 +251,15 @@ func (p *leafPages) Adopt(l, c *leaf) {
 
 func (p *leafPages) Cost(l *leaf) int { return l.cost() }
 
-func (p *leafPages) ByTail(l *leaf) bool { return l.byTail() }
+func (p *leafPages) ByDelta(l *leaf) bool { return l.byDelta() }
 
-func (p *leafPages) AppendTail(dst []byte, l *leaf) []byte {
+func (p *leafPages) AppendDelta(dst []byte, l *leaf) []byte {
 	return append(append(dst, leafMark...), l.gained.buf[l.gained.written:]...)
 }
 
-// Wrote forgets what a leaf in memory gained. The disk may not have it yet, so that one that is away keeps it.
+// Wrote forgets what a leaf in memory gained. The disk may not have it yet, so that one that is evicted keeps it.
 func (p *leafPages) Wrote(l *leaf) {
-	if l.Away && l.gained != nil {
+	if l.Evicted && l.gained != nil {
 		l.gained.written = len(l.gained.buf)
 	} else {
 		p.forget(l)

@@ -219,9 +219,9 @@ func (m *model) store() {
 	if m.r.IntN(2) == 0 {
 		if m.r.IntN(4) == 0 {
 			clear(m.pages) // as if the whole of it were another value's
-			m.set.Taint()
+			m.set.MarkAllDirty()
 		}
-		for m.set.Part(3, keep) {
+		for m.set.Flush(3, keep) {
 			m.step(true)
 		}
 		m.replay()

@@ -8,12 +8,12 @@ import (
 )
 
 // Leaves are numbered as in a set that once had a hundred thousand: those with the largest numbers
-// are away when most others go.
+// are evicted when most others go.
 func TestSetWithDistantNumbersComesBack(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
 	defer setSparser(sparser, spareNumbers)
 	setSparser(64, 1000)
-	s, d := awaySet()
+	s, d := evictedSet()
 	for i := range 2000 {
 		if i == 1990 { // as if a million leaves had been between
 			s.numbered = append(s.numbered, make([]*leaf, 100_000-len(s.numbered))...)
@@ -21,9 +21,9 @@ func TestSetWithDistantNumbersComesBack(t *testing.T) {
 		}
 		s.Add(nil, fmt.Appendf(nil, "%0400d", i), float64(i), 0)
 	}
-	shedAll(s)
+	evictAll(s)
 	d.store(s)
-	shedAll(s)
+	evictAll(s)
 	s.RemoveRange(nil, 0, 1900)
 	check(t, s)
 	d.store(s)

@@ -107,7 +107,7 @@ func (s *Set) SetPage(id uint64, page []byte) error {
 	if len(page) == 0 || id > math.MaxUint32/2 {
 		return fmt.Errorf("sorted set page %d of %d bytes: %w", id, len(page), structures.ErrCorrupt)
 	}
-	l := &leaf{num: uint32(id), TailState: paged.TailState{State: paged.State{Stored: true}}}
+	l := &leaf{num: uint32(id), DeltaState: paged.DeltaState{State: paged.State{Stored: true}}}
 	if err := l.load(page); err != nil {
 		return fmt.Errorf("sorted set page %d: %w", id, err)
 	}

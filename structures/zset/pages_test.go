@@ -143,7 +143,7 @@ func TestTheLeafOfAHeadGetsAPage(t *testing.T) {
 	s := New(testKeys(1))
 	s.Add(nil, []byte("small"), 1, 0)
 	for _, visit := range []func(func(id uint64, page []byte)) bool{
-		func(visit func(uint64, []byte)) bool { return s.Part(1, visit) },
+		func(visit func(uint64, []byte)) bool { return s.Flush(1, visit) },
 		func(visit func(uint64, []byte)) bool { s.Pages(true, visit); s.Pages(false, visit); return false },
 	} {
 		if visit(func(id uint64, _ []byte) { t.Errorf("page %d of a set in its head", id) }) {

@@ -7,13 +7,13 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Pages of a large set can be away: on disk only. A set is indexed once Shed has come by:
+// Pages of a large set can be evicted: on disk only. A set is indexed once Evict has come by:
 // from then on buckets of its index and branches on the lowest level are pages too, until
-// it is one leaf again. Leaves and buckets can be away. A leaf that is away keeps the
+// it is one leaf again. Leaves and buckets can be evicted. An evicted leaf keeps the
 // numbers of its entries and bytes and the beginning of the first entry, so that its place
 // is known; a bucket keeps the number of its entries.
 
-// SetPager says where pages are read that are away.
+// SetPager sets what reads evicted pages.
 func (s *Set) SetPager(p structures.Pager) {
 	s.pages.Pager = p
 	if s.index != nil {
@@ -21,20 +21,20 @@ func (s *Set) SetPager(p structures.Pager) {
 	}
 }
 
-// Away is the number of pages that are on disk only, and their bytes.
-func (s *Set) Away() (pages int, bytes int64) {
+// Evicted is the number of pages that are on disk only, and their bytes.
+func (s *Set) Evicted() (pages int, bytes int64) {
 	if s.coming != nil {
 		return s.promisedPages + s.index.pages.Count(), int64(s.coming.bytes)
 	}
 	if s.whole() {
 		return 0, 0
 	}
-	pages, bytes = s.pages.Away(s.paging())
-	buckets, more := s.index.pages.Away(s.index.paging())
+	pages, bytes = s.pages.Evicted(s.paging())
+	buckets, more := s.index.pages.Evicted(s.index.paging())
 	return pages + buckets, bytes + more
 }
 
-// whole reports that no page is away.
+// whole reports that no page is evicted.
 func (s *Set) whole() bool { return s.index == nil || s.pages.Whole() && s.index.pages.Whole() }
 
 // unread reports that a page could not be read for the command under way.
@@ -50,7 +50,7 @@ func (s *Set) Changed() int {
 	return s.pages.Due + s.index.pages.Due + s.branches.Changed()*leafBytes
 }
 
-// makeRoom evicts pages if memory is exceeded by far, of those that were not used since Shed
+// makeRoom evicts pages if memory is exceeded by far, of those that were not used since Evict
 // came by: what the command under way holds stays.
 func (s *Set) makeRoom() {
 	if s.index != nil {
@@ -74,23 +74,23 @@ func (x *index) share(n, part, leaves int) int {
 	return int(float64(n) * float64(part) / float64(max(part+leaves, 1)))
 }
 
-// Gather reads every page that is away and reports whether it could.
-func (s *Set) Gather() bool {
-	return s.whole() || s.pages.Gather(s.paging()) && s.index.pages.Gather(s.index.paging())
+// LoadAll reads every evicted page and reports whether it could.
+func (s *Set) LoadAll() bool {
+	return s.whole() || s.pages.LoadAll(s.paging()) && s.index.pages.LoadAll(s.index.paging())
 }
 
-// Shed evicts pages, see structures.Paged: of leaves and of the index as these have memory.
+// Evict evicts pages, see structures.Paged: of leaves and of the index as these have memory.
 // Coming by first, it makes pages of the index.
-func (s *Set) Shed(bytes int) (freed, changed int) {
+func (s *Set) Evict(bytes int) (freed, changed int) {
 	if !s.indexed {
 		if s.root == nil || s.live <= structures.IndexedPages() {
 			return 0, 0
 		}
 		s.pageIndex()
 	}
-	freed, changed = s.index.pages.Shed(s.index.paging(), s.index.share(bytes, s.index.memory, s.memory))
+	freed, changed = s.index.pages.Evict(s.index.paging(), s.index.share(bytes, s.index.memory, s.memory))
 	if bytes > freed {
-		f, c := s.pages.Shed(s.paging(), bytes-freed)
+		f, c := s.pages.Evict(s.paging(), bytes-freed)
 		freed, changed = freed+f, changed+c
 	}
 	return freed, changed
@@ -105,21 +105,21 @@ func (s *Set) Pages(all bool, visit func(id uint64, page []byte)) {
 	s.branches.Visit(s.branchPaging(), all, visit)
 }
 
-// Part visits up to n of the pages that changed since Clean, as Pages does, marks them
+// Flush visits up to n of the pages that changed since Clean, as Pages does, marks them
 // as stored, and reports whether there may be more than n others. Pages of branches come
 // with Pages: the first leaves of a set change them again and again.
-func (s *Set) Part(n int, visit func(id uint64, page []byte)) (more bool) {
-	return s.Portion(n, visit, nil)
+func (s *Set) Flush(n int, visit func(id uint64, page []byte)) (more bool) {
+	return s.FlushDeltas(n, visit, nil)
 }
 
-// Portion is Part, but with tails, see structures.Tailed: leaves and buckets as writing them costs.
-func (s *Set) Portion(n int, visit, tail func(id uint64, page []byte)) (more bool) {
+// FlushDeltas is Flush, but with deltas, see structures.Incremental: leaves and buckets as writing them costs.
+func (s *Set) FlushDeltas(n int, visit, delta func(id uint64, page []byte)) (more bool) {
 	x, buckets := s.index, 0
 	if x != nil {
 		buckets = max(x.share(n, x.pages.Due, s.pages.Due), 1)
 	}
-	more = s.pages.Portion(s.paging(), max(n-buckets, 1), leafBytes, visit, tail)
-	return x != nil && x.pages.Portion(x.paging(), buckets, leafBytes, visit, tail) || more
+	more = s.pages.FlushDeltas(s.paging(), max(n-buckets, 1), leafBytes, visit, delta)
+	return x != nil && x.pages.FlushDeltas(x.paging(), buckets, leafBytes, visit, delta) || more
 }
 
 // Clean marks every page as stored.
@@ -132,16 +132,16 @@ func (s *Set) Clean() {
 	s.branches.Clean(s.branchPaging())
 }
 
-// Taint marks every page as changed.
-func (s *Set) Taint() {
-	s.pages.Taint(s.paging())
+// MarkAllDirty marks every page as changed.
+func (s *Set) MarkAllDirty() {
+	s.pages.MarkAllDirty(s.paging())
 	if s.indexed {
 		s.taintIndex()
 	}
 }
 
 func (s *Set) taintIndex() {
-	s.index.pages.Taint(s.index.paging())
+	s.index.pages.MarkAllDirty(s.index.paging())
 	eachLowest(s.root, s.alterBranch)
 }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/vigildb/vigil/structures/paged"
 )
 
-// awayIndexed returns an indexed set of members in no order, with all pages stored.
-func awayIndexed(members, size int) (*Set, *disk) {
-	s, d := awaySet()
+// evictedIndexed returns an indexed set of members in no order, with all pages stored.
+func evictedIndexed(members, size int) (*Set, *disk) {
+	s, d := evictedSet()
 	for n, i := range rand.New(rand.NewPCG(3, 4)).Perm(members) {
 		if s.Add(nil, fmt.Appendf(nil, "%0*d", size, i), float64(i), 0); n%(members/2) == 0 {
-			s.Shed(1)
+			s.Evict(1)
 		}
 	}
 	d.store(s)
@@ -31,13 +31,13 @@ func unused(s *Set) {
 // Numbers of branches tell nothing of their places, and those of all pages are visited in order.
 func TestPagesAreVisitedInTheOrderOfTheirNumbers(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
-	s, _ := awayIndexed(3000, 400)
+	s, _ := evictedIndexed(3000, 400)
 	var branches []uint32
 	eachLowest(s.root, func(n *branch) { branches = append(branches, n.num) })
 	if len(branches) < 3 || slices.IsSorted(branches) {
 		t.Fatalf("branches %v: the set does not show anything", branches)
 	}
-	s.Taint()
+	s.MarkAllDirty()
 	for _, all := range []bool{true, false} {
 		var ids []uint64
 		s.Pages(all, func(id uint64, _ []byte) { ids = append(ids, id) })
@@ -52,14 +52,14 @@ func TestPagesAreVisitedInTheOrderOfTheirNumbers(t *testing.T) {
 func TestPagesThatAreReadyStay(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
 	for _, read := range []bool{true, false} {
-		s, d := awayIndexed(3000, 100)
-		shedAll(s)
+		s, d := evictedIndexed(3000, 100)
+		evictAll(s)
 		if !read {
-			if s.Gather(); d.failed {
+			if s.LoadAll(); d.failed {
 				t.Fatal("a page cannot be read")
 			}
 			unused(s)
-			s.Shed(20 * leafBytes) // some pages are away
+			s.Evict(20 * leafBytes) // some pages are evicted
 		}
 		// Members that are there, so that their pages are needed.
 		entry := func(i int) (float64, []byte) { return float64(i) + 0.5, fmt.Appendf(nil, "%0100d", i*3) }
@@ -75,23 +75,23 @@ func TestPagesThatAreReadyStay(t *testing.T) {
 			}
 		}
 		d.left = 1 << 60
-		pages, _ := s.Away()
+		pages, _ := s.Evicted()
 		s.Score([]byte("any"))
-		if after, _ := s.Away(); pages == 0 || after < pages {
-			t.Errorf("read %v: %d pages are away, then %d", read, pages, after)
+		if after, _ := s.Evicted(); pages == 0 || after < pages {
+			t.Errorf("read %v: %d pages are evicted, then %d", read, pages, after)
 		}
 		check(t, s)
 	}
 }
 
 // Leaves and the index lose memory as they have it.
-func TestShedTakesOfLeavesAndOfTheIndex(t *testing.T) {
+func TestEvictTakesOfLeavesAndOfTheIndex(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
-	s, _ := awayIndexed(20_000, 10)
+	s, _ := evictedIndexed(20_000, 10)
 	unused(s)
 	leaves, index := s.memory, s.index.memory
 	const quarter = 4
-	freed, _ := s.Shed((leaves + index) / quarter)
+	freed, _ := s.Evict((leaves + index) / quarter)
 	for name, c := range map[string]struct{ had, has int }{"leaves": {leaves, s.memory}, "index": {index, s.index.memory}} {
 		if lost := c.had - c.has; lost < c.had/(2*quarter) || lost > 2*c.had/quarter {
 			t.Errorf("%s: %d of %d bytes left memory, of %d in all", name, lost, c.had, freed)
@@ -104,16 +104,16 @@ func TestPartsEndWhenOneIsLeft(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
 	const part = 3
 	for _, what := range []string{"leaves", "buckets"} {
-		s, _ := awayIndexed(20_000, 10)
+		s, _ := evictedIndexed(20_000, 10)
 		if what == "leaves" {
-			s.pages.Taint(s.paging())
+			s.pages.MarkAllDirty(s.paging())
 		} else {
-			s.index.pages.Taint(s.index.paging())
+			s.index.pages.MarkAllDirty(s.index.paging())
 		}
 		parts, most := 0, 0
 		for more := true; more; parts++ {
 			n := 0
-			more = s.Part(part, func(uint64, []byte) { n++ })
+			more = s.Flush(part, func(uint64, []byte) { n++ })
 			most = max(most, n)
 		}
 		left := 0
@@ -127,10 +127,10 @@ func TestPartsEndWhenOneIsLeft(t *testing.T) {
 // A walk ends before a page that cannot be read, whether it keeps pages or passes by.
 func TestWalkEndsBeforeAPageThatCannotBeRead(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
-	s, d := awayIndexed(3000, 100)
+	s, d := evictedIndexed(3000, 100)
 	for _, readable := range []int{0, 3, paged.Walking + 5} {
 		for _, walk := range []func(rank, count int, visit func([]byte, float64) bool){s.Range, s.Reverse} {
-			shedAll(s)
+			evictAll(s)
 			d.left, d.failed = readable, false
 			seen, rank := 0, s.Len()/2
 			walk(rank, s.Len(), func([]byte, float64) bool { seen++; return true })

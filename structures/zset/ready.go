@@ -94,12 +94,12 @@ func (s *Set) readyEntries(hash uint32, n int) bool {
 	return bk.takes(n) || s.index.pin(bk)
 }
 
-// pinMoved is pinEntries for entries that are to go to another leaf: a bucket that is away
+// pinMoved is pinEntries for entries that are to go to another leaf: an evicted bucket
 // need not be read for that, unless two members have the same entry there.
 func (s *Set) pinMoved(l *leaf, from, to int) bool {
 	for i := from; i < to; i++ {
 		hash := s.hashOf(l.member(i))
-		if s.index.bucket(hash).Away && !s.twin(l, i, hash) {
+		if s.index.bucket(hash).Evicted && !s.twin(l, i, hash) {
 			continue
 		}
 		if !s.pinEntries(l, i, i+1) {
@@ -114,11 +114,11 @@ func (s *Set) resident(l *leaf, from, to int) bool {
 	if s.whole() {
 		return true
 	}
-	if l.Away {
+	if l.Evicted {
 		return false
 	}
 	for i := from; i < to; i++ {
-		if s.index.bucket(s.hashOf(l.member(i))).Away {
+		if s.index.bucket(s.hashOf(l.member(i))).Evicted {
 			return false
 		}
 	}
@@ -192,7 +192,7 @@ func (s *Set) readyTake(l *leaf) bool {
 // pages are needed.
 func (s *Set) readyDrop(n int) bool {
 	const joined = 2 // by what goes at the ends of a range
-	return s.live-n > 1 && !s.distant(n+joined) || s.Gather()
+	return s.live-n > 1 && !s.distant(n+joined) || s.LoadAll()
 }
 
 // readyRange makes sure that members from a rank on can be removed.
@@ -229,5 +229,5 @@ func (s *Set) readyPop(rank, count int, visit func(member []byte, score float64)
 	if s.whole() || count < s.count || visit == nil {
 		return true
 	}
-	return s.Gather() // all of them go, which needs no page but to be seen
+	return s.LoadAll() // all of them go, which needs no page but to be seen
 }

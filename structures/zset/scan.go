@@ -28,7 +28,7 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 	var batch []uint64
 	for from < 1<<32 {
 		if !s.whole() && s.pages.Pager != nil && s.pages.Pager.Tight() {
-			s.Shed(roomBytes) // nothing is held from here on
+			s.Evict(roomBytes) // nothing is held from here on
 		}
 		bk := s.index.bucket(uint32(from))
 		if !s.index.pin(bk) {

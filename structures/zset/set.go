@@ -73,7 +73,7 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 		return nil, 0
 	}
 	bk := s.index.bucket(hash)
-	if bk.Away && !bk.may(hash) || !s.index.pin(bk) {
+	if bk.Evicted && !bk.may(hash) || !s.index.pin(bk) {
 		return nil, 0
 	}
 	slots := bk.slots

@@ -93,7 +93,7 @@ func (b *Bound) in(l *leaf) int {
 	return lo
 }
 
-// leafOf is seek for the leaf alone, which may be away, and the number of entries before it.
+// leafOf is seek for the leaf alone, which may be evicted, and the number of entries before it.
 func (t *tree) leafOf(b *Bound) (l *leaf, rank int) {
 	l = t.only
 	for n := t.root; n != nil; {

@@ -85,20 +85,20 @@ func TestMembersWithTheSameHashAreToldApart(t *testing.T) {
 	}
 }
 
-// Two entries of the index that are the same cannot be told by a tail: their bucket is written
-// whole, also if it is away when the leaf of both is split.
-func TestMembersWithTheSameHashSurviveTails(t *testing.T) {
+// Two entries of the index that are the same cannot be told by a delta: their bucket is written
+// whole, also if it is evicted when the leaf of both is split.
+func TestMembersWithTheSameHashSurviveDeltas(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
 	for _, split := range []bool{false, true} {
-		s, d := awaySet()
+		s, d := evictedSet()
 		for i := range 1000 {
 			s.Add(nil, fmt.Append(nil, "member", i), float64(i), 0)
 		}
 		a, b := twins(t, s)
 		store := func() {
-			d.stores = 1 // with tails
+			d.stores = 1 // with deltas
 			d.store(s)
-			shedAll(s)
+			evictAll(s)
 		}
 		store()
 		store()
@@ -117,7 +117,7 @@ func TestMembersWithTheSameHashSurviveTails(t *testing.T) {
 		}
 		s = d.load(t, s)
 		check(t, s)
-		if s.Gather(); d.failed {
+		if s.LoadAll(); d.failed {
 			t.Fatalf("split %v: a page cannot be read", split)
 		}
 		for _, twin := range [][]byte{a, b} {
@@ -126,8 +126,8 @@ func TestMembersWithTheSameHashSurviveTails(t *testing.T) {
 			}
 		}
 		check(t, s)
-		if !s.Remove(nil, a) || !s.Remove(nil, b) || d.tails == 0 {
-			t.Errorf("split %v: the twins were not there, or %d tails were written", split, d.tails)
+		if !s.Remove(nil, a) || !s.Remove(nil, b) || d.deltas == 0 {
+			t.Errorf("split %v: the twins were not there, or %d deltas were written", split, d.deltas)
 		}
 		check(t, s)
 	}

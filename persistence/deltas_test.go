@@ -104,15 +104,15 @@ func TestPassWritesWhatPagesGained(t *testing.T) {
 			s, _ := v.make(t)
 			defer closeStore(t, s)
 			onDiskOnly(t, s)
-			tails, wholes := 0, 0
+			deltas, wholes := 0, 0
 			for i := range 20 {
 				all(s, 1, func(tx *Tx) { v.add(tx, i) })
 			}
 			eachLarge(s, func(o *keyspace.Object) {
-				o.Value.(structures.Tailed).Portion(1, func(uint64, []byte) { wholes++ }, func(uint64, []byte) { tails++ })
+				o.Value.(structures.Incremental).FlushDeltas(1, func(uint64, []byte) { wholes++ }, func(uint64, []byte) { deltas++ })
 			})
-			if tails == 0 || wholes > tails {
-				t.Errorf("%d pages and %d tails were written", wholes, tails)
+			if deltas == 0 || wholes > deltas {
+				t.Errorf("%d pages and %d deltas were written", wholes, deltas)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/vigildb/vigil/structures/paged"
 )
 
-// Runs of a large set can be away: on disk only. Such a run has no data. Its bound, its
+// Runs of a large set can be evicted: on disk only. Such a run has no data. Its bound, its
 // width and the number of its members stay, which the head of the set has too if there
 // are many pages.
 
@@ -18,14 +18,14 @@ func (s *integers) touch(k int) bool {
 	return s.runs[k].Recent || s.pages.Touch(s.paging(), pageOf(s.bounds[k]), s.runs[k])
 }
 
-// pin reads run k, if it is away.
+// pin reads run k, if it is evicted.
 func (s *integers) pin(k int) bool { return s.pages.Pin(s.paging(), pageOf(s.bounds[k]), s.runs[k]) }
 
-// view returns run k for a walk, nil if it cannot be read. One that is away stays so
+// view returns run k for a walk, nil if it cannot be read. One that is evicted stays so
 // unless memory has room.
 func (s *integers) view(k int) *run {
 	r := s.runs[k]
-	if !r.Away {
+	if !r.Evicted {
 		return r
 	}
 	if c, ok := s.pages.View(s.paging(), pageOf(s.bounds[k]), r, paged.Walking); ok {
@@ -42,7 +42,7 @@ func (s *integers) ready(values []int64) bool {
 		return true
 	}
 	if len(s.runs) <= len(values)+1 {
-		return s.pages.Gather(s.paging())
+		return s.pages.LoadAll(s.paging())
 	}
 	for _, v := range values {
 		if !s.pin(s.locate(v)) {
@@ -99,7 +99,7 @@ func (s *integers) appendIndex(dst []byte) []byte {
 	return dst
 }
 
-// loadIndex makes the runs of an index, all of them away, and returns what follows it.
+// loadIndex makes the runs of an index, all of them evicted, and returns what follows it.
 func (s *integers) loadIndex(b []byte, count, pages uint64) (rest []byte, err error) {
 	bound := uint64(0) // above the least integer
 	for k := range pages {
@@ -114,7 +114,7 @@ func (s *integers) loadIndex(b []byte, count, pages uint64) (rest []byte, err er
 			return nil, fmt.Errorf("run %d bytes behind another, of %d integers of shift %d: %w", step, n, shift, structures.ErrCorrupt)
 		}
 		bound += step << 1
-		s.insertRun(len(s.runs), int64(bound^1<<63), &run{shift: shift, members: uint16(n), State: paged.State{Stored: true, Away: true}})
+		s.insertRun(len(s.runs), int64(bound^1<<63), &run{shift: shift, members: uint16(n), State: paged.State{Stored: true, Evicted: true}})
 		s.pages.Found()
 		s.count += int(n)
 	}

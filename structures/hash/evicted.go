@@ -9,13 +9,13 @@ import (
 	"github.com/vigildb/vigil/structures/paged"
 )
 
-// Segments of a large hash can be away: on disk only. Such a segment keeps the number of
+// Segments of a large hash can be evicted: on disk only. Such a segment keeps the number of
 // its fields, their bytes, what it knows of expiries, and a filter of the fields. A field that
 // the filter does not know is new, so that it need not be read: it is kept in slots and buffer
-// until the disk has it, see tails.go.
+// until the disk has it, see deltas.go.
 
-// maxAway bounds the fields of a segment that can be away.
-const maxAway = math.MaxUint16
+// maxEvicted bounds the fields of a segment that can be evicted.
+const maxEvicted = math.MaxUint16
 
 // len is the number of fields of a segment.
 func (s *segment) len() int { return int(s.fields) + len(s.slots) }
@@ -32,7 +32,7 @@ func (s *segment) matches(c *segment) error {
 	return nil
 }
 
-// each visits the segments as the table does, with their fields. Those that are away
+// each visits the segments as the table does, with their fields. Those that are evicted
 // stay so, unless memory has room. It ends early if one of them cannot be read.
 func (h *Hash) each(hash uint64, visit func(s *segment) bool) {
 	if h.pages.Whole() {
@@ -77,7 +77,7 @@ func (h *Hash) ready(step int, names [][]byte, unneeded func(s *segment, hash ui
 	}
 	for i := 0; i < len(names); i += step {
 		hash := h.hashOf(names[i])
-		if _, _, s := h.table.seek(hash); s != nil && s.Away && !unneeded(s, hash) && !h.pages.Pin(h.paging(), s.id(), s) {
+		if _, _, s := h.table.seek(hash); s != nil && s.Evicted && !unneeded(s, hash) && !h.pages.Pin(h.paging(), s.id(), s) {
 			return false
 		}
 	}
@@ -101,7 +101,7 @@ func (t *table) appendIndex(dst []byte) []byte {
 	return dst
 }
 
-// loadIndex makes the segments of an index, all of them away.
+// loadIndex makes the segments of an index, all of them evicted.
 func (h *Hash) loadIndex(rest []byte, pages uint64) error {
 	id, fields := uint64(0), uint64(0)
 	next := func() (v uint64) {
@@ -116,10 +116,10 @@ func (h *Hash) loadIndex(rest []byte, pages uint64) error {
 	for ; pages > 0 && len(rest) > 0; pages-- {
 		id += next()
 		n, live, timed := next(), next(), next()
-		if n == 0 || n > maxAway || live < 2*n || live > math.MaxUint32 || timed > n {
+		if n == 0 || n > maxEvicted || live < 2*n || live > math.MaxUint32 || timed > n {
 			return fmt.Errorf("hash page %x of %d fields, %d bytes: %w", id, n, live, structures.ErrCorrupt)
 		}
-		s := &segment{nextExpiry: math.MaxInt64, TailState: paged.TailState{State: paged.State{Stored: true, Away: true}},
+		s := &segment{nextExpiry: math.MaxInt64, DeltaState: paged.DeltaState{State: paged.State{Stored: true, Evicted: true}},
 			fields: uint16(n), disk: uint32(live), timed: uint32(timed)}
 		if timed > 0 {
 			s.nextExpiry = int64(next() & math.MaxInt64)
@@ -139,10 +139,10 @@ func (h *Hash) loadIndex(rest []byte, pages uint64) error {
 	return nil
 }
 
-// supply takes the page of a segment that is away.
+// supply takes the page of an evicted segment.
 func (h *Hash) supply(id uint64, page []byte) error {
 	_, _, s := h.table.seek(id & (id - 1))
-	if s == nil || !s.Away || s.id() != id {
+	if s == nil || !s.Evicted || s.id() != id {
 		return fmt.Errorf("hash page %x is not in the index or was given twice: %w", id, structures.ErrCorrupt)
 	}
 	if err := h.pages.Supply(h.paging(), id, s, page); err != nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Pages of a large document can be away: on disk only. Such a run has no bytes. It keeps how many
+// Pages of a large document can be evicted: on disk only. Such a run has no bytes. It keeps how many
 // members and bytes it has, the names that a filter has of them, and which chains hang in it, so
 // that others are found, and it can be removed, without it.
 
-// SetPager says where pages are read that are away.
+// SetPager sets what reads evicted pages.
 func (d *Document) SetPager(p structures.Pager) { d.pager = p }
 
-// Away is the number of pages that are on disk only, and their bytes.
-func (d *Document) Away() (pages int, bytes int64) { return d.away, d.distant }
+// Evicted is the number of pages that are on disk only, and their bytes.
+func (d *Document) Evicted() (pages int, bytes int64) { return d.evicted, d.distant }
 
 // Changed is about how many bytes of pages changed since Clean.
 func (d *Document) Changed() int { return d.changed }
 
-// peek returns a copy of a page that is away, nil if it cannot be read.
+// peek returns a copy of an evicted page, nil if it cannot be read.
 func (d *Document) peek(c *chain, r *run) (b []byte) {
 	d.pager.ReadPage(r.id, func(page []byte) error {
 		if err := d.match(c, r, page); err != nil {
@@ -34,21 +34,21 @@ func (d *Document) peek(c *chain, r *run) (b []byte) {
 
 // bringIn makes a copy of a page the page.
 func (d *Document) bringIn(r *run, b []byte) {
-	r.b, r.away, r.recent = b, false, true
+	r.b, r.evicted, r.recent = b, false, true
 	d.chars += cap(b)
-	d.away--
+	d.evicted--
 	d.distant -= int64(r.size)
 }
 
-func (d *Document) visitAway(r *run, visit func(id uint64, page []byte)) bool {
+func (d *Document) visitEvicted(r *run, visit func(id uint64, page []byte)) bool {
 	return d.pager != nil && d.pager.ReadPage(r.id, func(page []byte) error {
 		visit(r.id, page)
 		return nil
 	})
 }
 
-// Gather reads every page that is away and reports whether it could.
-func (d *Document) Gather() bool {
+// LoadAll reads every evicted page and reports whether it could.
+func (d *Document) LoadAll() bool {
 	for _, c := range d.chains {
 		for _, r := range c.runs {
 			if !d.pin(c, r) {
@@ -59,23 +59,23 @@ func (d *Document) Gather() bool {
 	return true
 }
 
-// shedLooks bounds how many pages one call of Shed looks at for each that it is to evict.
-const shedLooks = 256
+// evictLooks bounds how many pages one call of Evict looks at for each that it is to evict.
+const evictLooks = 256
 
-// Shed evicts pages, see structures.Paged. It goes round in the order of their numbers.
-func (d *Document) Shed(bytes int) (freed, changed int) {
+// Evict evicts pages, see structures.Paged. It goes round in the order of their numbers.
+func (d *Document) Evict(bytes int) (freed, changed int) {
 	if len(d.pages) == 0 {
 		return 0, 0
 	}
 	at, _ := slices.BinarySearchFunc(d.pages, d.hand, func(r *run, id uint64) int { return cmp.Compare(r.id, id) })
-	for looks := min(shedLooks*(1+bytes/nearBytes), 2*len(d.pages)); looks > 0 && freed < bytes; looks-- {
+	for looks := min(evictLooks*(1+bytes/nearBytes), 2*len(d.pages)); looks > 0 && freed < bytes; looks-- {
 		if at == len(d.pages) {
 			at = 0
 		}
 		r := d.pages[at]
 		at++
 		switch {
-		case r.away || r.gone:
+		case r.evicted || r.gone:
 		case r.dirty || !r.stored:
 			changed += r.size
 		case r.recent:
@@ -84,9 +84,9 @@ func (d *Document) Shed(bytes int) (freed, changed int) {
 		default:
 			freed += r.size
 			d.chars -= cap(r.b)
-			d.away++
+			d.evicted++
 			d.distant += int64(r.size)
-			r.b, r.away = nil, true
+			r.b, r.evicted = nil, true
 		}
 	}
 	d.hand = 0

@@ -12,9 +12,9 @@ import (
 	"github.com/vigildb/vigil/structures/stream"
 )
 
-// awayStream is a stream of n entries with the IDs 1-0, 2-0 and so on in pages of 100, and
+// evictedStream is a stream of n entries with the IDs 1-0, 2-0 and so on in pages of 100, and
 // a group that has none of them. No page is in memory but the last.
-func awayStream(t *testing.T, n int) (*stream.Stream, *pagedDisk) {
+func evictedStream(t *testing.T, n int) (*stream.Stream, *pagedDisk) {
 	t.Helper()
 	s, d := stream.New(), &pagedDisk{pages: map[uint64][]byte{}}
 	for i := range n {
@@ -30,7 +30,7 @@ func awayStream(t *testing.T, n int) (*stream.Stream, *pagedDisk) {
 
 func leaveAll(v structures.Paged) {
 	for range 3 {
-		v.Shed(1 << 30)
+		v.Evict(1 << 30)
 	}
 }
 
@@ -55,10 +55,10 @@ func TestStreamReadsOnlyThePagesItNeeds(t *testing.T) {
 	add := func(ms int) { s.Add(nil, id(ms), [][]byte{[]byte("f"), []byte("v")}, stream.PageLimits{Entries: 100}) }
 	again := func(stream.ID, *stream.Entry) {}
 	for _, x := range []struct {
-		name  string
-		do    func()
-		reads int
-		away  int // fewer than before
+		name    string
+		do      func()
+		reads   int
+		evicted int // fewer than before
 	}{
 		{"length, first and last", func() { s.Len(); s.First(); s.Newest() }, 0, 0},
 		{"add", func() { add(20_000) }, 0, 0},
@@ -112,21 +112,21 @@ func TestStreamReadsOnlyThePagesItNeeds(t *testing.T) {
 		}, 0, 0},
 		{"lag", func() { s.Group([]byte("g")).Lag(); s.Position(id(1)) }, 0, 0},
 	} {
-		s, d = awayStream(t, 10_000)
-		if n, size := s.Away(); n != pages-1 || size < 99*100*19 || size > 99*100*22 {
-			t.Fatalf("%d pages of %d bytes are away", n, size)
+		s, d = evictedStream(t, 10_000)
+		if n, size := s.Evicted(); n != pages-1 || size < 99*100*19 || size > 99*100*22 {
+			t.Fatalf("%d pages of %d bytes are evicted", n, size)
 		}
 		count = 0
 		x.do()
-		if n, _ := s.Away(); d.reads != x.reads || pages-1-n != x.away || d.failed {
-			t.Errorf("%s: %d reads, %d pages fewer are away; want %d, %d", x.name, d.reads, pages-1-n, x.reads, x.away)
+		if n, _ := s.Evicted(); d.reads != x.reads || pages-1-n != x.evicted || d.failed {
+			t.Errorf("%s: %d reads, %d pages fewer are evicted; want %d, %d", x.name, d.reads, pages-1-n, x.reads, x.evicted)
 		}
 	}
-	s, d = awayStream(t, 10_000)
+	s, d = evictedStream(t, 10_000)
 	d.room = true
 	s.Each(stream.ID{}, stream.MaxID, until(1<<30))
-	if n, _ := s.Away(); n != 0 {
-		t.Errorf("with room %d pages are away after a walk over all of them", n)
+	if n, _ := s.Evicted(); n != 0 {
+		t.Errorf("with room %d pages are evicted after a walk over all of them", n)
 	}
 }
 
@@ -138,7 +138,7 @@ func deliverNew(s *stream.Stream, n int) int {
 // The page that becomes the last one is read before the entries behind it are removed: XADD
 // needs it.
 func TestEntriesAtTheEndAreDeletedAndNewOnesAdded(t *testing.T) {
-	s, d := awayStream(t, 1000)
+	s, d := evictedStream(t, 1000)
 	var ids []stream.ID
 	for ms := uint64(701); ms <= 1000; ms++ {
 		ids = append(ids, stream.ID{Ms: ms})
@@ -166,7 +166,7 @@ func TestEntriesAtTheEndAreDeletedAndNewOnesAdded(t *testing.T) {
 
 // What a command needs stays in memory until it is done, however little there is.
 func TestPagesThatAreNeededTogetherStayTogether(t *testing.T) {
-	s, d := awayStream(t, 10_000)
+	s, d := evictedStream(t, 10_000)
 	d.tight = true
 	if n := deliverNew(s, 5050); n != 5050 || d.reads != 51 {
 		t.Errorf("%d delivered, %d pages read", n, d.reads)
@@ -192,13 +192,13 @@ func TestPagesThatAreNeededTogetherStayTogether(t *testing.T) {
 
 // Pages that were needed before leave memory for those that are needed now.
 func TestPagesLeaveMemoryForOthers(t *testing.T) {
-	s, d := awayStream(t, 10_000)
+	s, d := evictedStream(t, 10_000)
 	d.tight = true
 	for range 60 {
 		deliverNew(s, 100)
 	}
-	if n, _ := s.Away(); n < 80 || d.reads != 60 {
-		t.Errorf("%d pages are away, %d were read", n, d.reads)
+	if n, _ := s.Evicted(); n < 80 || d.reads != 60 {
+		t.Errorf("%d pages are evicted, %d were read", n, d.reads)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestTrimThatIsReadyReadsNothing(t *testing.T) {
 		{Len: 5050}, {Len: 5050, Pages: true}, {ByID: true, Min: stream.ID{Ms: 5002}}, {ByID: true, Min: stream.MaxID},
 		{Len: 5050, References: stream.DropReferences}, {Len: 9980, References: stream.OnlyAcked}, {}, {Len: 1}, {Len: 10_000}, {Len: 10_001},
 	} {
-		s, d := awayStream(t, 10_000)
+		s, d := evictedStream(t, 10_000)
 		deliverSome(s, 150)
 		s.Group([]byte("g")).Ack(nil, []stream.ID{{Ms: 1}, {Ms: 101}, {Ms: 3}, {Ms: 120}})
 		trim := x
@@ -221,7 +221,7 @@ func TestTrimThatIsReadyReadsNothing(t *testing.T) {
 		if s.Trim(nil, trim); d.failed {
 			t.Errorf("trim %+v read a page", x)
 		}
-		twin, _ := awayStream(t, 10_000)
+		twin, _ := evictedStream(t, 10_000)
 		deliverSome(twin, 150)
 		twin.Group([]byte("g")).Ack(nil, []stream.ID{{Ms: 1}, {Ms: 101}, {Ms: 3}, {Ms: 120}})
 		twin.Add(nil, stream.ID{Ms: 20_000}, [][]byte{nil, nil}, stream.PageLimits{Entries: 100})
@@ -267,7 +267,7 @@ func TestPageOfAStreamThatIsAnotherOneIsRefused(t *testing.T) {
 
 // A reader has the bytes of a page that left memory and came back, and is changed then.
 func TestLentPageLeavesMemory(t *testing.T) {
-	s, _ := awayStream(t, 1000)
+	s, _ := evictedStream(t, 1000)
 	lent := s.Lend(stream.ID{Ms: 101}, stream.ID{Ms: 200}, 100, false)
 	leaveAll(s)
 	s.Delete(nil, []stream.ID{{Ms: 150}, {Ms: 151}})

@@ -22,21 +22,21 @@ func (d shelf) Tight() bool      { return false }
 
 // write stores what changed in a hash.
 func (d shelf) write(h *Hash) {
-	h.Portion(1<<30, func(id uint64, page []byte) { d[id] = slices.Clone(page) },
-		func(id uint64, tail []byte) { d[id] = slices.Concat(d[id], tail) })
+	h.FlushDeltas(1<<30, func(id uint64, page []byte) { d[id] = slices.Clone(page) },
+		func(id uint64, delta []byte) { d[id] = slices.Concat(d[id], delta) })
 	h.Pages(false, func(id uint64, _ []byte) { delete(d, id) })
 	h.Clean()
 }
 
 func (d shelf) evict(h *Hash) {
 	for range 3 {
-		h.Shed(1 << 30)
+		h.Evict(1 << 30)
 	}
 }
 
 // New fields of pages that are not in memory are kept beside what is on disk, and the last value of one that is
 // set again counts, whether the disk has got the one before it or not.
-func TestFieldSetTwiceWhileItsPageIsAwayHasItsLastValue(t *testing.T) {
+func TestFieldSetTwiceWhileItsPageIsEvictedHasItsLastValue(t *testing.T) {
 	for _, values := range [][]string{{"first", "other"}, {"first", "a longer one"}, {"first", "2"}, {"a", "b", "a"}, {"a", "bb", "a", "bb"}} {
 		for written := range len(values) + 1 {
 			h, d := New(structurestest.Keys(9)), shelf{}
@@ -56,7 +56,7 @@ func TestFieldSetTwiceWhileItsPageIsAwayHasItsLastValue(t *testing.T) {
 				}
 			}
 			if h.pages.Whole() {
-				t.Fatal("no page is away")
+				t.Fatal("no page is evicted")
 			}
 			check := func(when string) {
 				t.Helper()
@@ -72,12 +72,12 @@ func TestFieldSetTwiceWhileItsPageIsAwayHasItsLastValue(t *testing.T) {
 					t.Errorf("%v, %s: %d fields are new, %d in all", values, when, n, h.Len())
 				}
 			}
-			check("away")
+			check("evicted")
 			d.write(h)
 			check("written")
 			d.evict(h)
 			check("evicted")
-			if !h.Gather() {
+			if !h.LoadAll() {
 				t.Fatal("not gathered")
 			}
 			check("in memory")
@@ -86,7 +86,7 @@ func TestFieldSetTwiceWhileItsPageIsAwayHasItsLastValue(t *testing.T) {
 }
 
 // A hash that grows while none of its pages is in memory has pages of the usual size.
-func TestHashThatIsAwayGrowsByPages(t *testing.T) {
+func TestHashThatIsEvictedGrowsByPages(t *testing.T) {
 	h, d := New(structurestest.Keys(9)), shelf{}
 	h.SetPager(d)
 	for i := range 4000 {
@@ -103,8 +103,8 @@ func TestHashThatIsAwayGrowsByPages(t *testing.T) {
 		}
 		return true
 	})
-	if h.pages.Count() < 20 || !h.Gather() || h.Len() != 4000 {
-		t.Errorf("%d pages are away, %d fields", h.pages.Count(), h.Len())
+	if h.pages.Count() < 20 || !h.LoadAll() || h.Len() != 4000 {
+		t.Errorf("%d pages are evicted, %d fields", h.pages.Count(), h.Len())
 	}
 	checkTable(t, h)
 }

@@ -9,25 +9,25 @@ import (
 	"github.com/vigildb/vigil/structures/paged"
 )
 
-// Pages of entries of a large stream can be away: on disk only. Such a page has no
+// Pages of entries of a large stream can be evicted: on disk only. Such a page has no
 // bytes. It keeps its first and last ID, how many entries it has, and how many bytes, so
 // that entries are found and counted and whole pages trimmed without it. The last page,
 // which XADD needs, is always in memory, and so is what groups know.
 
-// SetPager says where pages are read that are away.
+// SetPager sets what reads evicted pages.
 func (s *Stream) SetPager(p structures.Pager) { s.kept.Pager = p }
 
-// ResidentFrom is the number of the first page that is never away.
+// ResidentFrom is the number of the first page that is never evicted.
 func (s *Stream) ResidentFrom() uint64 { return 1 << groupShift }
 
-// Away is the number of pages that are on disk only, and their bytes.
-func (s *Stream) Away() (pages int, bytes int64) { return s.kept.Away(s.paging()) }
+// Evicted is the number of pages that are on disk only, and their bytes.
+func (s *Stream) Evicted() (pages int, bytes int64) { return s.kept.Evicted(s.paging()) }
 
-// Gather reads every page that is away and reports whether it could.
-func (s *Stream) Gather() bool { return s.kept.Gather(s.paging()) }
+// LoadAll reads every evicted page and reports whether it could.
+func (s *Stream) LoadAll() bool { return s.kept.LoadAll(s.paging()) }
 
-// Shed evicts pages, see structures.Paged.
-func (s *Stream) Shed(bytes int) (freed, changed int) { return s.kept.Shed(s.paging(), bytes) }
+// Evict evicts pages, see structures.Paged.
+func (s *Stream) Evict(bytes int) (freed, changed int) { return s.kept.Evict(s.paging(), bytes) }
 
 // changedLooks is how many of the pages that changed Changed looks at.
 const changedLooks = 8
@@ -84,7 +84,7 @@ func (s *Stream) appendIndex(dst []byte) []byte {
 	return dst
 }
 
-// loadIndex makes the pages of an index, all of them away.
+// loadIndex makes the pages of an index, all of them evicted.
 func (s *Stream) loadIndex(r *reader, pages uint64) error {
 	if pages > uint64(len(r.b)-r.at) {
 		return fmt.Errorf("index of %d stream pages in %d bytes: %w", pages, len(r.b)-r.at, structures.ErrCorrupt)
@@ -101,7 +101,7 @@ func (s *Stream) loadIndex(r *reader, pages uint64) error {
 			live == 0 || size > math.MaxUint32 || live > size || dead > size {
 			return fmt.Errorf("stream page %x from %v to %v: %w", number, first, end, structures.ErrCorrupt)
 		}
-		p := &page{leaf: leaf{id: number, State: paged.State{Stored: true, Away: true}}, last: end, count: int(live + dead), live: int(live),
+		p := &page{leaf: leaf{id: number, State: paged.State{Stored: true, Evicted: true}}, last: end, count: int(live + dead), live: int(live),
 			span: span{body: int(size), base: first}}
 		s.pages[i], last = p, end
 		s.kept.Found()

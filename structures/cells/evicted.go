@@ -9,21 +9,21 @@ import (
 
 func ones(mask uint64) int { return bits.OnesCount64(mask) }
 
-// SetPager says where pages are read that are away.
+// SetPager sets what reads evicted pages.
 func (s *Stack) SetPager(p structures.Pager) { s.pager = p }
 
-// Away is the number of pages that are away, and about their bytes.
-func (s *Stack) Away() (pages int, bytes int64) { return s.away, int64(s.away) * PageBytes }
+// Evicted is the number of evicted pages, and about their bytes.
+func (s *Stack) Evicted() (pages int, bytes int64) { return s.evicted, int64(s.evicted) * PageBytes }
 
 // bring reads page i of an array, in the place of others if there is no room.
 func (s *Stack) bring(a *Array, g *group, i uint64) bool {
 	if s.pager != nil && s.pager.Tight() {
-		s.Shed(PageBytes)
+		s.Evict(PageBytes)
 	}
 	return s.fetch(a, g, i)
 }
 
-// fetch reads page i of an array, which is away.
+// fetch reads page i of an array, which is evicted.
 func (s *Stack) fetch(a *Array, g *group, i uint64) bool {
 	return s.pager != nil && s.pager.ReadPage(a.id(i), func(page []byte) error {
 		return a.adopt(g, i, page)
@@ -49,35 +49,35 @@ func (a *Array) adopt(g *group, i uint64, page []byte) error {
 	a.s.lengthen(&g.data[i&groupMask], len(page), a.pageBytes(i))
 	copy(g.data[i&groupMask], page)
 	bit := uint64(1) << (i & groupMask)
-	g.away &^= bit
+	g.evicted &^= bit
 	g.here |= bit
 	g.used |= bit
-	a.s.away--
+	a.s.evicted--
 	return nil
 }
 
-// Gather reads every page that is away and reports whether it could.
-func (s *Stack) Gather() bool {
+// LoadAll reads every evicted page and reports whether it could.
+func (s *Stack) LoadAll() bool {
 	for _, a := range s.arrays {
-		if s.away == 0 {
+		if s.evicted == 0 {
 			break
 		}
 		if !a.Fetch(0, a.size) {
 			return false
 		}
 	}
-	return s.away == 0
+	return s.evicted == 0
 }
 
 // Changed is about how many bytes of pages changed since Clean.
 func (s *Stack) Changed() int { return s.changed * PageBytes }
 
-// shedLooks bounds how many groups one call of Shed looks at for each page that it is to
+// evictLooks bounds how many groups one call of Evict looks at for each page that it is to
 // evict.
-const shedLooks = 16
+const evictLooks = 16
 
-// Shed evicts pages, see structures.Paged. It goes round over the groups.
-func (s *Stack) Shed(bytes int) (freed, changed int) {
+// Evict evicts pages, see structures.Paged. It goes round over the groups.
+func (s *Stack) Evict(bytes int) (freed, changed int) {
 	groups := 0
 	for _, a := range s.arrays {
 		groups += len(a.groups)
@@ -85,7 +85,7 @@ func (s *Stack) Shed(bytes int) (freed, changed int) {
 	if !s.paged || groups == 0 {
 		return 0, 0
 	}
-	for looks := min(shedLooks*(1+bytes/PageBytes), 2*groups); looks > 0 && freed < bytes; {
+	for looks := min(evictLooks*(1+bytes/PageBytes), 2*groups); looks > 0 && freed < bytes; {
 		if s.hand.array >= len(s.arrays) {
 			s.hand = cursor{}
 		}
@@ -96,7 +96,7 @@ func (s *Stack) Shed(bytes int) (freed, changed int) {
 		}
 		if g := a.groups[s.hand.group]; g != nil {
 			changed += ones(g.dirty) * PageBytes
-			freed += s.shedGroup(a, g, bytes-freed)
+			freed += s.evictGroup(a, g, bytes-freed)
 		}
 		s.hand.group++
 		looks--
@@ -104,8 +104,8 @@ func (s *Stack) Shed(bytes int) (freed, changed int) {
 	return freed, changed
 }
 
-// shedGroup evicts pages of a group.
-func (s *Stack) shedGroup(a *Array, g *group, bytes int) (freed int) {
+// evictGroup evicts pages of a group.
+func (s *Stack) evictGroup(a *Array, g *group, bytes int) (freed int) {
 	idle := g.here & g.stored &^ g.dirty &^ g.used
 	g.used = 0
 	for ; idle != 0 && freed < bytes; idle &= idle - 1 {
@@ -121,8 +121,8 @@ func (s *Stack) shedGroup(a *Array, g *group, bytes int) (freed int) {
 		*p = nil
 		g.here &^= bit
 		g.shared &^= bit
-		g.away |= bit
-		s.away++
+		g.evicted |= bit
+		s.evicted++
 	}
 	return freed
 }

@@ -9,15 +9,15 @@ import (
 // A page that only gained entries since it was written is written by these, and one of the
 // index by what changed in it. On disk they follow the page:
 //
-//	leaf      entry ... | tail ...
-//	tail      255 | 255 | entry ...       no score begins so; in any order
-//	bucket    entries | tail ...          see indexed.go
-//	tail      128 | 0 | { hash - the least one of the bucket | number of the leaf << 1, and 1
+//	leaf      entry ... | delta ...
+//	delta     255 | 255 | entry ...       no score begins so; in any order
+//	bucket    entries | delta ...          see indexed.go
+//	delta     128 | 0 | { hash - the least one of the bucket | number of the leaf << 1, and 1
 //	          if the entry is gone } ... (uvarints)
 //
-// The last that is said of an entry counts. So it does no harm if a tail is there twice, or
-// if the set still has what is in a tail that is there: a page that is away keeps what it gained
-// until that is sure to be on disk. For the same reason a tail cannot tell of two entries of the
+// The last that is said of an entry counts. So it does no harm if a delta is there twice, or
+// if the set still has what is in a delta that is there: an evicted page keeps what it gained
+// until that is sure to be on disk. For the same reason a delta cannot tell of two entries of the
 // index that are the same; such a bucket is written whole.
 //
 // So a member that the filter of its bucket does not know is added without a page being read, if
@@ -27,7 +27,7 @@ const (
 	bucketMark = "\x80\x00"
 )
 
-// gains is what a leaf got since its page was written, and if it is away what may
+// gains is what a leaf got since its page was written, and if it is evicted what may
 // not be on disk yet.
 type gains struct {
 	buf     []byte // entries
@@ -77,23 +77,23 @@ func (l *leaf) addOnce(b uint64, member []byte) {
 	l.insert(i, b, member, 0)
 }
 
-// loadTails adds the entries of tails of a leaf's page.
-func (l *leaf) loadTails(tails []byte) error {
-	for len(tails) > 0 {
-		if isTail(tails, leafMark) {
-			tails = tails[len(leafMark):]
+// loadDeltas adds the entries of deltas of a leaf's page.
+func (l *leaf) loadDeltas(deltas []byte) error {
+	for len(deltas) > 0 {
+		if isDelta(deltas, leafMark) {
+			deltas = deltas[len(leafMark):]
 			continue
 		}
-		b, member, size, err := parseEntry(tails)
+		b, member, size, err := parseEntry(deltas)
 		if err != nil {
 			return err
 		}
 		if l.addOnce(b, member); len(l.buf) > leafBytes {
 			return errLargePage
 		}
-		tails = tails[size:]
+		deltas = deltas[size:]
 	}
 	return nil
 }
 
-func isTail(b []byte, mark string) bool { return len(b) >= len(mark) && string(b[:len(mark)]) == mark }
+func isDelta(b []byte, mark string) bool { return len(b) >= len(mark) && string(b[:len(mark)]) == mark }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vigildb/vigil/persistence/writeback"
+	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -21,21 +21,21 @@ func TestSpillBoundsMemoryAndLosesNothing(t *testing.T) {
 	value := func(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%05d", i), 40) }
 	highest := int64(0)
 	for i := range keys {
-		s.MakeRoom()
+		s.eviction.MakeRoom()
 		setOne(s, tx, benchKey(nil, i), value(i))
 		highest = max(highest, s.Memory())
 	}
 	if highest > 2*bound {
 		t.Errorf("memory: got up to %d, want about %d", highest, bound)
 	}
-	if s.OverMemory() {
-		t.Error("OverMemory under PolicySpill")
+	if s.eviction.Over() {
+		t.Error("OverMemory under eviction.Spill")
 	}
 	if st := s.Stats(); st.Spilled == 0 || st.Materialised == 0 {
 		t.Errorf("nothing was spilled: %+v", st)
 	}
 	for i := range keys {
-		s.MakeRoom()
+		s.eviction.MakeRoom()
 		var set Shards
 		key := benchKey(nil, i)
 		set.Add(s.Hash(key))
@@ -56,20 +56,20 @@ func TestSpillBoundsMemoryAndLosesNothing(t *testing.T) {
 func TestPoliciesDeleteWhatTheyMay(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		policy  Policy
+		policy  eviction.Policy
 		evicts  bool
 		persist bool // keys without an expiry must survive
 	}{
-		{"noeviction", PolicyNoEviction, false, true},
-		{"allkeys-lru", PolicyAllKeysLRU, true, false},
-		{"allkeys-lfu", PolicyAllKeysLFU, true, false},
-		{"allkeys-random", PolicyAllKeysRandom, true, false},
-		{"volatile-lru", PolicyVolatileLRU, true, true},
-		{"volatile-lfu", PolicyVolatileLFU, true, true},
-		{"volatile-random", PolicyVolatileRandom, true, true},
-		{"volatile-ttl", PolicyVolatileTTL, true, true},
-		{"allkeys-lrm", PolicyAllKeysLRM, true, false},
-		{"volatile-lrm", PolicyVolatileLRM, true, true},
+		{"noeviction", eviction.None, false, true},
+		{"allkeys-lru", eviction.AllKeysLRU, true, false},
+		{"allkeys-lfu", eviction.AllKeysLFU, true, false},
+		{"allkeys-random", eviction.AllKeysRandom, true, false},
+		{"volatile-lru", eviction.VolatileLRU, true, true},
+		{"volatile-lfu", eviction.VolatileLFU, true, true},
+		{"volatile-random", eviction.VolatileRandom, true, true},
+		{"volatile-ttl", eviction.VolatileTTL, true, true},
+		{"allkeys-lrm", eviction.AllKeysLRM, true, false},
+		{"volatile-lrm", eviction.VolatileLRM, true, true},
 	} {
 		events := 0
 		mem := vfs.NewMem()
@@ -88,12 +88,12 @@ func TestPoliciesDeleteWhatTheyMay(t *testing.T) {
 			}
 		})
 		bound := s.Memory() - 20000
-		s.SetMaxMemory(bound, c.policy, 5)
+		s.eviction.Set(bound, c.policy, 5)
 		for range 4 {
-			s.MakeRoom()
+			s.eviction.MakeRoom()
 		}
-		if got := s.OverMemory(); got == c.evicts {
-			t.Errorf("%s: OverMemory %v", c.name, got)
+		if got := s.eviction.Over(); got == c.evicts {
+			t.Errorf("%s: Over: %v", c.name, got)
 		}
 		left := 0
 		check := func() {
@@ -119,21 +119,6 @@ func TestPoliciesDeleteWhatTheyMay(t *testing.T) {
 			t.Errorf("%s: %d keys after a restart, want %d", c.name, left, before)
 		}
 		closeStore(t, s)
-	}
-}
-
-// The only key that may go is found, in whichever shard it is.
-func TestOnlyKeyWithAnExpiryIsEvicted(t *testing.T) {
-	s := openMemory(t, Options{IdleAfter: -1})
-	defer func() { closeStore(t, s) }()
-	setOne(s, s.NewTx(), []byte("big"), make([]byte, 100_000))
-	for i := range 200 {
-		all(s, 1, func(tx *Tx) { tx.SetString(benchKey(nil, i), []byte("v"), 1e6) })
-		s.SetMaxMemory(s.Memory()-1, PolicyVolatileRandom, 5)
-		s.MakeRoom()
-		if s.OverMemory() {
-			t.Fatalf("key %d of those with an expiry is still there", i)
-		}
 	}
 }
 
@@ -166,53 +151,10 @@ func TestReadOfExpiredKeyDeletesIt(t *testing.T) {
 	closeStore(t, s)
 }
 
-func TestSpillBelowItsFloorRefusesWrites(t *testing.T) {
-	s := openMemory(t, Options{IdleAfter: -1})
-	defer closeStore(t, s)
-	for _, c := range []struct {
-		bound int64
-		over  bool
-	}{{0, false}, {1, true}, {writeback.Floor - 1, true}, {writeback.Floor, false}, {1 << 30, false}} {
-		s.SetMaxMemory(c.bound, PolicySpill, 5)
-		if got := s.OverMemory(); got != c.over {
-			t.Errorf("OverMemory with a limit of %d: got %v, want %v", c.bound, got, c.over)
-		}
-	}
-}
-
-// TestVolatileTTLEvictsWhatExpiresFirst gives key i an expiry that grows with i:
-// the keys that go are to be the first ones, but for the chance of the samples.
-func TestVolatileTTLEvictsWhatExpiresFirst(t *testing.T) {
-	const n = 1000
-	s := openMemory(t, Options{IdleAfter: -1, Seed: 1})
-	defer closeStore(t, s)
-	all(s, 1, func(tx *Tx) {
-		for i := range n {
-			tx.SetString(benchKey(nil, i), make([]byte, 100), Expiry(1e6+1000*i))
-		}
-	})
-	s.SetMaxMemory(s.Memory()*9/10, PolicyVolatileTTL, 10)
-	for s.OverMemory() {
-		s.MakeRoom()
-	}
-	gone, sum := 0, 0
-	all(s, 1, func(tx *Tx) {
-		for i := range n {
-			if tx.Kind(benchKey(nil, i)) != structures.KindString {
-				gone++
-				sum += i
-			}
-		}
-	})
-	if gone == 0 || gone > n/2 || sum/gone > n*2/5 {
-		t.Errorf("%d of %d keys went, on average number %d", gone, n, sum/max(gone, 1))
-	}
-}
-
 // A reply under SyncAlways shows nothing that a crash undoes: that a key is not there because it was evicted waits for
 // the record of that, by whatever policy.
 func TestReaderWaitsForTheEvictionOfItsKey(t *testing.T) {
-	for _, policy := range []Policy{PolicyAllKeysLRU, PolicyAllKeysLFU, PolicyAllKeysRandom, PolicyVolatileLRU, PolicyVolatileLFU, PolicyVolatileRandom, PolicyVolatileTTL} {
+	for _, policy := range []eviction.Policy{eviction.AllKeysLRU, eviction.AllKeysLFU, eviction.AllKeysRandom, eviction.VolatileLRU, eviction.VolatileLFU, eviction.VolatileRandom, eviction.VolatileTTL} {
 		tasks, key := map[string]Task{}, []byte("k")
 		s := openMemory(t, Options{Sync: SyncAlways, IdleAfter: -1, Background: func(task Task) { tasks[task.Name] = task }})
 		read := func() (there bool, seen uint64) {
@@ -230,9 +172,9 @@ func TestReaderWaitsForTheEvictionOfItsKey(t *testing.T) {
 		if there, seen := read(); !there || !s.commits.Confirmed(seen) {
 			t.Errorf("policy %d: there %v, confirmed %v", policy, there, s.commits.Confirmed(seen))
 		}
-		s.SetMaxMemory(1, policy, 5)
-		s.MakeRoom()
-		s.SetMaxMemory(0, policy, 5)
+		s.eviction.Set(1, policy, 5)
+		s.eviction.MakeRoom()
+		s.eviction.Set(0, policy, 5)
 		if there, seen := read(); there || s.commits.Confirmed(seen) {
 			t.Errorf("policy %d: after the eviction there %v, confirmed %v", policy, there, s.commits.Confirmed(seen))
 		}
@@ -270,9 +212,9 @@ func TestBlessedKeyIsNotEvicted(t *testing.T) {
 			}
 		}
 	})
-	s.SetMaxMemory(1, PolicyAllKeysRandom, 5)
+	s.eviction.Set(1, eviction.AllKeysRandom, 5)
 	for range 10 {
-		s.MakeRoom()
+		s.eviction.MakeRoom()
 	}
 	all(s, 1, func(tx *Tx) {
 		found := map[string]bool{}
@@ -292,7 +234,7 @@ func TestBlessedKeyIsNotEvicted(t *testing.T) {
 
 // Under LRM what is read all the time goes before what was changed last.
 func TestReadsAreNoUsesUnderLRM(t *testing.T) {
-	for policy, want := range map[Policy]int64{PolicyAllKeysLRU: 0, PolicyAllKeysLRM: 100, PolicyVolatileLRM: 100} {
+	for policy, want := range map[eviction.Policy]int64{eviction.AllKeysLRU: 0, eviction.AllKeysLRM: 100, eviction.VolatileLRM: 100} {
 		s := openMemory(t, Options{Policy: policy, MaxMemory: 1 << 30})
 		all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), []byte("v"), NoExpiry) })
 		all(s, 100_001, func(tx *Tx) {

@@ -35,8 +35,8 @@ func (d *drawer) Room() bool          { return d.room }
 func (d *drawer) Held(id uint64) bool { return d.held[id] }
 func (d *drawer) Tight() bool         { return d.tight }
 
-// away returns the integers i<<33 up to n, none of which is in memory, and their pager.
-func away(t *testing.T, n int) (*Set, *drawer) {
+// evicted returns the integers i<<33 up to n, none of which is in memory, and their pager.
+func evicted(t *testing.T, n int) (*Set, *drawer) {
 	t.Helper()
 	defer structures.SetIndexedPages(structures.SetIndexedPages(1))
 	s, d := New(testKeys(1)), &drawer{pages: map[uint64][]byte{}}
@@ -52,8 +52,8 @@ func away(t *testing.T, n int) (*Set, *drawer) {
 	if err := again.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	if pages, bytes := again.Away(); pages != len(d.pages) || bytes != int64(8*n) {
-		t.Fatalf("%d pages of %d bytes are away, want %d of %d", pages, bytes, len(d.pages), 8*n)
+	if pages, bytes := again.Evicted(); pages != len(d.pages) || bytes != int64(8*n) {
+		t.Fatalf("%d pages of %d bytes are evicted, want %d of %d", pages, bytes, len(d.pages), 8*n)
 	}
 	again.Clean()
 	return again, d
@@ -78,7 +78,7 @@ func TestIntegerReadsOneRun(t *testing.T) {
 			return true
 		},
 	} {
-		s, d := away(t, 5000)
+		s, d := evicted(t, 5000)
 		if !do(s) || d.reads != 1 || d.failed {
 			t.Errorf("%s: %d runs read, failed %v", name, d.reads, d.failed)
 		}
@@ -86,19 +86,19 @@ func TestIntegerReadsOneRun(t *testing.T) {
 	}
 }
 
-// checkMemory checks the account of what runs take and of those that are away.
+// checkMemory checks the account of what runs take and of those that are evicted.
 func checkMemory(t *testing.T, s *Set) {
 	t.Helper()
-	memory, away, count := 0, 0, 0
+	memory, evicted, count := 0, 0, 0
 	for _, r := range s.ints.runs {
 		memory += r.memory()
 		count += r.len()
-		if r.Away {
-			away++
+		if r.Evicted {
+			evicted++
 		}
 	}
-	if memory != s.ints.memory || away != s.ints.pages.Count() || count != s.ints.count {
-		t.Errorf("%d integers in %d bytes, %d runs away; counted %d, %d, %d", s.ints.count, s.ints.memory, s.ints.pages.Count(), count, memory, away)
+	if memory != s.ints.memory || evicted != s.ints.pages.Count() || count != s.ints.count {
+		t.Errorf("%d integers in %d bytes, %d runs evicted; counted %d, %d, %d", s.ints.count, s.ints.memory, s.ints.pages.Count(), count, memory, evicted)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestLastMemberOfARunNeedsItsNeighbour(t *testing.T) {
 		n, lost int // members, run that cannot be read
 		first   bool
 	}{"the first run": {5000, 1, true}, "the first of two": {600, 1, true}, "the second of two": {600, 0, false}} {
-		s, d := away(t, c.n)
+		s, d := evicted(t, c.n)
 		k := 0
 		if !c.first {
 			k = 1
@@ -145,7 +145,7 @@ func TestLastMemberOfARunNeedsItsNeighbour(t *testing.T) {
 func TestReadyIsEnoughToRemoveWholeRuns(t *testing.T) {
 	for _, c := range []struct{ first, behind int }{{0, 2000}, {0, 1999}, {0, 1900}, {0, 1536}, {0, 1487}, {0, 500}, {512, 2000}, {1536, 2000}} {
 		for _, reversed := range []bool{false, true} {
-			s, d := away(t, 2000)
+			s, d := evicted(t, 2000)
 			var members [][]byte
 			for i := c.first; i < c.behind; i++ {
 				members = append(members, fmt.Append(nil, int64(i)<<33))
@@ -213,7 +213,7 @@ func TestPartsGoRound(t *testing.T) {
 	}
 	more := true
 	for part := 0; more && part < 20; part++ {
-		more = s.Part(1, func(id uint64, _ []byte) { order = append(order, id) })
+		more = s.Flush(1, func(id uint64, _ []byte) { order = append(order, id) })
 		if part < 3 {
 			s.Remove(nil, fmt.Append(nil, int64(512*part)<<33)) // of the run that was encoded
 		}
@@ -225,21 +225,21 @@ func TestPartsGoRound(t *testing.T) {
 }
 
 func TestWhatIsHeldOrChangedStaysInMemory(t *testing.T) {
-	s, d := away(t, 5000)
-	if !s.Gather() {
+	s, d := evicted(t, 5000)
+	if !s.LoadAll() {
 		t.Fatal("not gathered")
 	}
 	first, second := pageOf(s.ints.bounds[0]), pageOf(s.ints.bounds[1])
 	s.Remove(nil, []byte("0"))
 	d.held = map[uint64]bool{second: true}
 	for range 3 {
-		if _, changed := s.Shed(1 << 30); changed == 0 {
+		if _, changed := s.Evict(1 << 30); changed == 0 {
 			t.Error("no changed bytes")
 		}
 	}
 	for k, r := range s.ints.runs {
-		if want := k > 1; r.Away != want {
-			t.Errorf("run %d (pages %x, %x): away %v", k, first, second, r.Away)
+		if want := k > 1; r.Evicted != want {
+			t.Errorf("run %d (pages %x, %x): evicted %v", k, first, second, r.Evicted)
 		}
 	}
 	if got := s.Changed(); got != maxRun {
@@ -251,11 +251,11 @@ func TestWhatIsHeldOrChangedStaysInMemory(t *testing.T) {
 // A walk keeps what it reads if there is room, and only then.
 func TestWalkKeepsRunsWhileThereIsRoom(t *testing.T) {
 	for _, room := range []bool{false, true} {
-		s, d := away(t, 5000)
+		s, d := evicted(t, 5000)
 		d.room = room
 		members(t, s)
-		if pages, _ := s.Away(); (pages == 0) != room {
-			t.Errorf("room %v: %d pages are away after a walk", room, pages)
+		if pages, _ := s.Evicted(); (pages == 0) != room {
+			t.Errorf("room %v: %d pages are evicted after a walk", room, pages)
 		}
 		if d.reads != len(d.pages) {
 			t.Errorf("room %v: %d of %d pages read", room, d.reads, len(d.pages))
@@ -265,24 +265,24 @@ func TestWalkKeepsRunsWhileThereIsRoom(t *testing.T) {
 
 // Beyond its memory a set evicts a run for each that it reads.
 func TestTightSetLetsGoOfARunForEachThatItReads(t *testing.T) {
-	s, d := away(t, 50_000)
+	s, d := evicted(t, 50_000)
 	d.tight = true
 	for i := 0; i < 50_000; i += 100 {
 		if !s.Has(fmt.Append(nil, int64(i)<<33)) {
 			t.Fatalf("%d is missing", i)
 		}
 	}
-	pages, _ := s.Away()
+	pages, _ := s.Evicted()
 	if in := len(d.pages) - pages; in > 4 {
 		t.Errorf("%d of %d runs are in memory", in, len(d.pages))
 	}
 }
 
 // A small run joins a neighbour that is in memory only.
-func TestRunDoesNotJoinOneThatIsAway(t *testing.T) {
-	for _, c := range []struct{ small, away int }{{3, 2}, {2, 3}} {
-		s, d := away(t, 5000)
-		s.Gather()
+func TestRunDoesNotJoinOneThatIsEvicted(t *testing.T) {
+	for _, c := range []struct{ small, evicted int }{{3, 2}, {2, 3}} {
+		s, d := evicted(t, 5000)
+		s.LoadAll()
 		want := members(t, s)
 		shrink := func(k, n int) {
 			for s.ints.runs[k].len() > n {
@@ -291,24 +291,24 @@ func TestRunDoesNotJoinOneThatIsAway(t *testing.T) {
 				delete(want, string(m))
 			}
 		}
-		shrink(c.away, 100)
+		shrink(c.evicted, 100)
 		shrink(c.small, 129)
 		d.pages = map[uint64][]byte{}
 		s.Pages(true, func(id uint64, page []byte) { d.pages[id] = slices.Clone(page) })
 		s.Clean()
 		for range 2 {
-			s.Shed(1 << 30)
+			s.Evict(1 << 30)
 		}
 		runs := len(s.ints.runs)
 		in := s.ints.pin(c.small)
 		shrink(c.small, 20)
-		if !in || len(s.ints.runs) != runs || !s.ints.runs[c.away].Away {
-			t.Errorf("run %d, %d away: %d runs of %d are left", c.small, c.away, len(s.ints.runs), runs)
+		if !in || len(s.ints.runs) != runs || !s.ints.runs[c.evicted].Evicted {
+			t.Errorf("run %d, %d evicted: %d runs of %d are left", c.small, c.evicted, len(s.ints.runs), runs)
 		}
 		if got := members(t, s); !maps.Equal(got, want) {
-			t.Errorf("run %d, %d away: %d members, want %d", c.small, c.away, len(got), len(want))
+			t.Errorf("run %d, %d evicted: %d members, want %d", c.small, c.evicted, len(got), len(want))
 		}
-		s.Gather()
+		s.LoadAll()
 		if s.Remove(nil, fmt.Append(nil, s.ints.runs[c.small].at(0))); len(s.ints.runs) != runs-1 {
 			t.Errorf("run %d, all in memory: %d runs of %d are left", c.small, len(s.ints.runs), runs)
 		}
@@ -330,7 +330,7 @@ func TestUnreadPageOfOneSortKeepsTheOtherAsItIs(t *testing.T) {
 		s.Pages(true, func(id uint64, page []byte) { d.pages[id] = slices.Clone(page) })
 		s.Clean()
 		for range 2 {
-			s.Shed(1 << 30)
+			s.Evict(1 << 30)
 		}
 		for id := range d.pages {
 			if (id >= intPage) == lost {

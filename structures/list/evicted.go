@@ -11,29 +11,29 @@ import (
 	"github.com/vigildb/vigil/structures/paged"
 )
 
-// Nodes of a large list can be away: on disk only. Such a node has no buffer. It keeps
+// Nodes of a large list can be evicted: on disk only. Such a node has no buffer. It keeps
 // the number of its elements and what they take, so that elements are found and ends cut
 // off without it.
 
-// SetPager says where pages are read that are away.
+// SetPager sets what reads evicted pages.
 func (l *List) SetPager(p structures.Pager) { l.pages.Pager = p }
 
-// Away is the number of pages that are on disk only, and their bytes.
-func (l *List) Away() (pages int, bytes int64) { return l.pages.Away(l.paging()) }
+// Evicted is the number of pages that are on disk only, and their bytes.
+func (l *List) Evicted() (pages int, bytes int64) { return l.pages.Evicted(l.paging()) }
 
 // Changed is about how many bytes of pages changed since Clean.
 func (l *List) Changed() int { return l.pages.Changed() * nodeBytes }
 
-// Shed evicts pages, see structures.Paged.
-func (l *List) Shed(bytes int) (freed, changed int) {
+// Evict evicts pages, see structures.Paged.
+func (l *List) Evict(bytes int) (freed, changed int) {
 	if l.nodes < 2 {
 		return 0, 0
 	}
-	return l.pages.Shed(l.paging(), bytes)
+	return l.pages.Evict(l.paging(), bytes)
 }
 
-// Gather reads every page that is away and reports whether it could.
-func (l *List) Gather() bool { return l.pages.Gather(l.paging()) }
+// LoadAll reads every evicted page and reports whether it could.
+func (l *List) LoadAll() bool { return l.pages.LoadAll(l.paging()) }
 
 // Ready makes sure that a push or a pop of one element at an end does not fail. It
 // reports false if a page cannot be read that it needs.
@@ -69,7 +69,7 @@ func (l *List) entries(at, passed int) *node {
 	return nil
 }
 
-// take is PopMany of a list with pages that are away. It visits the elements before it
+// take is PopMany of a list with evicted pages. It visits the elements before it
 // removes any, so that the pages need not be in memory together.
 func (l *List) take(ch *structures.Change, end End, count int, visit func(elem []byte)) int {
 	from, left, read := count, l.len-count, true
@@ -119,13 +119,13 @@ func (l *List) pinEqual(count int, elem []byte) bool {
 	for ; left > 0 && at >= 0 && at < l.nodes; at += step {
 		n := l.node(at)
 		c, ok := n, true
-		if n.Away {
+		if n.Evicted {
 			if c, ok = l.pages.Peek(l.paging(), n.id, n); !ok {
 				return false
 			}
 		}
 		found := c.equal(elem)
-		if found > 0 && n.Away {
+		if found > 0 && n.Evicted {
 			l.pages.Adopt(l.paging(), n, c)
 		}
 		left -= min(left, found)
@@ -156,14 +156,14 @@ func (l *List) numbered(i int) bool {
 		return i > 0 && i < l.nodes && l.node(i).id-l.node(i-1).id < enough
 	}
 	return l.numbersBeyond() &&
-		((!dense(i) || l.spread(i)) && (!dense(i+1) || l.spread(i+1)) || l.Gather())
+		((!dense(i) || l.spread(i)) && (!dense(i+1) || l.spread(i+1)) || l.LoadAll())
 }
 
 // numbersBeyond makes sure that nodes can be opened at the ends: as many as one command
 // can make and more.
 func (l *List) numbersBeyond() bool {
 	const numbers = 1 << 24 * idStep
-	return l.node(0).id > numbers && l.end(Tail).id < math.MaxUint64-numbers || l.Gather()
+	return l.node(0).id > numbers && l.end(Tail).id < math.MaxUint64-numbers || l.LoadAll()
 }
 
 // appendIndex appends what the head of a large list has of each page.
@@ -180,7 +180,7 @@ func (l *List) appendIndex(dst []byte) []byte {
 	return dst
 }
 
-// loadIndex makes the nodes of an index, all of them away.
+// loadIndex makes the nodes of an index, all of them evicted.
 func (l *List) loadIndex(rest []byte, pages uint64) error {
 	if pages > uint64(len(rest)) {
 		return fmt.Errorf("index of %d list pages in %d bytes: %w", pages, len(rest), structures.ErrCorrupt)
@@ -203,7 +203,7 @@ func (l *List) loadIndex(rest []byte, pages uint64) error {
 		if id < distance || distance == 0 && l.nodes > 0 || count == 0 || used > math.MaxUint32 || count > used/2 {
 			return fmt.Errorf("list page %d of %d elements, %d bytes: %w", id, count, used, structures.ErrCorrupt)
 		}
-		l.array[l.nodes] = node{hi: uint32(used), count: uint32(count), id: id, State: paged.State{Stored: true, Away: true}}
+		l.array[l.nodes] = node{hi: uint32(used), count: uint32(count), id: id, State: paged.State{Stored: true, Evicted: true}}
 		l.pages.Found()
 		size += count
 	}

@@ -23,7 +23,7 @@ type disk struct {
 	ch   *structures.Change
 	late bool
 	// Every second time, what pages gained is written, and every fourth time twice.
-	stores, tails int
+	stores, deltas int
 }
 
 func (d *disk) ReadPage(id uint64, use func([]byte) error) bool {
@@ -49,10 +49,10 @@ func (d *disk) store(s *Set) {
 		}
 	}
 	if d.stores++; d.stores%2 == 0 {
-		s.Portion(1<<40, put, func(id uint64, tail []byte) {
-			d.tails++
+		s.FlushDeltas(1<<40, put, func(id uint64, delta []byte) {
+			d.deltas++
 			for range 1 + d.stores/2%2 {
-				d.pages[id] = slices.Concat(d.pages[id], tail)
+				d.pages[id] = slices.Concat(d.pages[id], delta)
 			}
 		})
 	}
@@ -84,8 +84,8 @@ func (d *disk) load(t *testing.T, s *Set) *Set {
 	return again
 }
 
-// awaySet returns an empty set whose pages can be away.
-func awaySet() (*Set, *disk) {
+// evictedSet returns an empty set whose pages can be evicted.
+func evictedSet() (*Set, *disk) {
 	s, d := New(testKeys(1)), &disk{pages: map[uint64][]byte{}, left: 1 << 60}
 	s.SetPager(d)
 	return s, d
@@ -93,10 +93,10 @@ func awaySet() (*Set, *disk) {
 
 func setSparser(times, more int) { sparser, spareNumbers = times, more }
 
-// shedAll evicts all pages that are stored as they are.
-func shedAll(s *Set) {
+// evictAll evicts all pages that are stored as they are.
+func evictAll(s *Set) {
 	for range 5 {
-		s.Shed(1 << 30)
+		s.Evict(1 << 30)
 	}
 }
 
@@ -171,29 +171,29 @@ func drawScore(r *rand.Rand, m scored, i int) float64 {
 	return float64(r.IntN(1000))
 }
 
-// TestEveryPageIsAwayBeforeEachChange works on a set that grows, moves members, and
+// TestEveryPageIsEvictedBeforeEachChange works on a set that grows, moves members, and
 // shrinks until it is empty. Before each change no page is in memory but some of those that
 // it may need, and half of the changes can read a few pages only: they must be made as a
 // whole or not at all.
-func TestEveryPageIsAwayBeforeEachChange(t *testing.T) {
+func TestEveryPageIsEvictedBeforeEachChange(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
 	defer setSparser(sparser, spareNumbers)
 	for _, times := range []int{2, 6} {
 		setSparser(times, sparse)
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
-		awayLife(t, rand.New(rand.NewPCG(seed, 1)))
+		evictedLife(t, rand.New(rand.NewPCG(seed, 1)))
 	}
 }
 
-func awayLife(t *testing.T, r *rand.Rand) {
+func evictedLife(t *testing.T, r *rand.Rand) {
 	const full, moves = 1500, 500
-	s, d := awaySet()
+	s, d := evictedSet()
 	var m scored
 	names, moved, failed := 0, 0, 0
 	for grown := false; len(m) > 0 || !grown; {
 		d.store(s)
-		shedAll(s)
+		evictAll(s)
 		warm(r, s, m)
 		before := s.AppendHead(nil)
 		var ch structures.Change
@@ -299,24 +299,24 @@ func warm(r *rand.Rand, s *Set, m scored) {
 	}
 }
 
-// A set that grows while no page of it is in memory keeps its buckets small, and its tails say
+// A set that grows while no page of it is in memory keeps its buckets small, and its deltas say
 // nothing twice.
-func TestSetThatIsAwayGrowsByBuckets(t *testing.T) {
+func TestSetThatIsEvictedGrowsByBuckets(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
-	s, d := awaySet()
+	s, d := evictedSet()
 	r := rand.New(rand.NewPCG(7, 8))
 	for i := range 6000 {
 		s.Add(nil, fmt.Appendf(nil, "member %d", i), r.Float64(), 0)
 		if i%40 != 0 {
 			continue
 		}
-		d.stores = 1 // tails, each once
+		d.stores = 1 // deltas, each once
 		d.store(s)
-		shedAll(s)
+		evictAll(s)
 	}
 	check(t, s)
-	if len(s.index.buckets) < 8 || d.tails < 1000 {
-		t.Errorf("%d buckets, %d tails", len(s.index.buckets), d.tails)
+	if len(s.index.buckets) < 8 || d.deltas < 1000 {
+		t.Errorf("%d buckets, %d deltas", len(s.index.buckets), d.deltas)
 	}
 	bytes := 0
 	for _, page := range d.pages {
@@ -331,17 +331,17 @@ func TestSetThatIsAwayGrowsByBuckets(t *testing.T) {
 // two have the same numbers.
 func TestIndexThatIsMadeAgainIsStored(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
-	for parts, removed := range []int{995, 995, 1000, 1000} { // all go while they are away
-		s, d := awaySet()
+	for parts, removed := range []int{995, 995, 1000, 1000} { // all go while they are evicted
+		s, d := evictedSet()
 		grow := func() {
 			for i := range 1000 {
 				s.Add(nil, fmt.Append(nil, "member", i), float64(i), 0)
 			}
-			s.Shed(1)
+			s.Evict(1)
 		}
 		grow()
 		d.store(s)
-		shedAll(s)
+		evictAll(s)
 		s.RemoveRange(nil, 0, removed)
 		if s.indexed || len(s.branches.Gone) == 0 {
 			t.Fatal("the index was not removed")
@@ -350,9 +350,9 @@ func TestIndexThatIsMadeAgainIsStored(t *testing.T) {
 		check(t, s)
 		d.stores = parts // every second time in two parts
 		d.store(s)
-		shedAll(s)
+		evictAll(s)
 		again := d.load(t, s)
-		if again.Gather(); d.failed || again.Len() != 1000 {
+		if again.LoadAll(); d.failed || again.Len() != 1000 {
 			t.Errorf("%d members, or a page cannot be read", again.Len())
 		}
 		check(t, again)
@@ -364,37 +364,37 @@ func TestIndexThatIsMadeAgainIsStored(t *testing.T) {
 	}
 }
 
-// A page that is read between two tails does not say again what the first one said.
-func TestTailHasWhatWasGainedSinceTheLast(t *testing.T) {
+// A page that is read between two deltas does not say again what the first one said.
+func TestDeltaHasWhatWasGainedSinceTheLast(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
-	s, d := awaySet()
+	s, d := evictedSet()
 	for i := range 1000 {
 		s.Add(nil, fmt.Append(nil, "member", i), float64(i), 0)
 	}
-	s.Shed(1)
+	s.Evict(1)
 	d.store(s)
-	shedAll(s)
-	d.held = true // a page that is away keeps what it gained
+	evictAll(s)
+	d.held = true // an evicted page keeps what it gained
 	for i, read := range []bool{false, false, true, false} {
 		s.Add(nil, fmt.Append(nil, "new", i), 100.5, 0)
-		if read && !s.Gather() {
+		if read && !s.LoadAll() {
 			t.Fatal("a page cannot be read")
 		}
-		tails := 0
-		s.Portion(1<<40, func(id uint64, _ []byte) { t.Errorf("round %d: page %x was written whole", i, id) },
-			func(id uint64, tail []byte) {
-				tails++
-				d.pages[id] = slices.Concat(d.pages[id], tail)
+		deltas := 0
+		s.FlushDeltas(1<<40, func(id uint64, _ []byte) { t.Errorf("round %d: page %x was written whole", i, id) },
+			func(id uint64, delta []byte) {
+				deltas++
+				d.pages[id] = slices.Concat(d.pages[id], delta)
 				want := len(leafMark) + entrySize([]byte("new0"))
 				if id >= firstBucket {
 					want = len(bucketMark) + 5 + 1 // a hash, and the number of a leaf
 				}
-				if len(tail) > want {
-					t.Errorf("round %d: page %x has a tail of %d bytes, want %d", i, id, len(tail), want)
+				if len(delta) > want {
+					t.Errorf("round %d: page %x has a delta of %d bytes, want %d", i, id, len(delta), want)
 				}
 			})
-		if tails != 2 {
-			t.Errorf("round %d: %d tails, want 2", i, tails)
+		if deltas != 2 {
+			t.Errorf("round %d: %d deltas, want 2", i, deltas)
 		}
 		check(t, s)
 	}
