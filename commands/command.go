@@ -141,6 +141,9 @@ func (c *Command) Everywhere(argv [][]byte) bool {
 	return c.Is(Keyspace) || c.Patterns != nil && c.Patterns(argv)
 }
 
+// AllDatabases is the [Command.Databases] of a command that works on all databases.
+func AllDatabases([][]byte) []int { return []int{0} }
+
 // OfDatabase reports whether calls work on keys of the database of their connection.
 func (c *Command) OfDatabase() bool {
 	switch {

@@ -58,11 +58,7 @@ func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context
 		return nil
 	}
 	object := cmd.FullName()
-	switch d.Reason {
-	case acl.DeniedCommand:
-	case acl.DeniedDatabase:
-		object = d.Database
-	default:
+	if d.Index > 0 {
 		object = string(argv[d.Index])
 	}
 	if s.srv.audits.wants(cmd) {

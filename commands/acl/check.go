@@ -21,9 +21,9 @@ var reasonWords = [...]string{"command", "database", "key", "auth", "channel", "
 // Denial says what a user may not do.
 type Denial struct {
 	Reason Reason
-	Index  int // of the argument that names the key, the channel or the database; 0 for the command
-
-	Database string // the number of the database; the name of a command that works on all
+	// Index is that of the argument that names the key, the channel or the database; 0 stands for the command, and
+	// for the database of the connection.
+	Index int
 }
 
 // Check returns nil if the rules allow a call of a connection with a database, else what they do

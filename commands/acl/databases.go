@@ -54,7 +54,7 @@ func (s *selector) allowsDatabase(n int) bool {
 // checkDatabases looks at the database of the connection and at those that a call names.
 func (s *selector) checkDatabases(db int, cmd *commands.Command, argv [][]byte) (d Denial, ok bool) {
 	if cmd.OfDatabase() && !s.allowsDatabase(db) {
-		return Denial{Reason: DeniedDatabase, Database: strconv.Itoa(db)}, false
+		return Denial{Reason: DeniedDatabase}, false
 	}
 	if cmd.Databases == nil {
 		return Denial{}, true
@@ -66,9 +66,9 @@ func (s *selector) checkDatabases(db int, cmd *commands.Command, argv [][]byte) 
 		n, isNumber := commands.ParseInt(argv[i])
 		switch {
 		case i == 0: // all of them
-			return Denial{Reason: DeniedDatabase, Database: cmd.FullName()}, false
+			return Denial{Reason: DeniedDatabase}, false
 		case isNumber && (n < 0 || n > maxDatabase || !s.allowsDatabase(int(n))):
-			return Denial{Reason: DeniedDatabase, Index: i, Database: string(argv[i])}, false
+			return Denial{Reason: DeniedDatabase, Index: i}, false
 		}
 	}
 	return Denial{}, true

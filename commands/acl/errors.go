@@ -111,7 +111,7 @@ func (d *Denial) brief(u *User, cmd *commands.Command) string {
 func (d *Denial) full(u *User, cmd *commands.Command, argv [][]byte) string {
 	switch d.Reason {
 	case DeniedDatabase:
-		return fmt.Sprintf("User %s has no permissions to access database %s", u.name, d.Database)
+		return fmt.Sprintf("User %s has no permissions to access database %s", u.name, argv[d.Index])
 	case DeniedKey:
 		return fmt.Sprintf("This user has no permissions to access the '%s' key", argv[d.Index])
 	case DeniedChannel:

@@ -22,7 +22,7 @@ func keyspaceRows() []commands.Command {
 			Summary: "Removes all keys from the database.", Run: flushDB},
 		{Name: "FLUSHALL", Arity: -1, Tips: "request_policy:all_shards response_policy:all_succeeded", Flags: commands.Write | commands.Keyspace | commands.Dangerous | commands.Frees, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
-			Databases: func([][]byte) []int { return []int{0} },
+			Databases: commands.AllDatabases,
 			Summary:   "Removes all keys from all databases.", Run: flushAll},
 		{Name: "SWAPDB", Arity: 3, Flags: commands.Write | commands.Fast | commands.Keyspace | commands.Dangerous, Category: "keyspace",
 			Databases: func([][]byte) []int { return []int{1, 2} },

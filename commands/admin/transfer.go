@@ -61,7 +61,7 @@ func transferRows() []commands.Command {
 	const change = commands.Admin | commands.Dangerous | commands.NoScript | commands.NoMulti | commands.NoAsyncLoading
 	return []commands.Command{
 		{Name: "VIGIL.IMPORT", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.", Summary: "Groups the commands about imports."},
-		{Name: "VIGIL.IMPORT PATH", Arity: -3, Flags: change,
+		{Name: "VIGIL.IMPORT PATH", Arity: -3, Flags: change, Databases: commands.AllDatabases,
 			Syntax: "file [ON-CONFLICT FAIL | SKIP | REPLACE | REPLACE-ALL] [ONLY db] [UNTIL unix-time-seconds] [WHOLE] [SKIP-UNKNOWN]",
 			Since:  "0.2.0", Cost: "O(n) for n bytes of the files, in the background",
 			Summary: "Begins to make keys of an RDB file, an append-only file or a directory of these in import-dir.", Run: importPath},
@@ -71,7 +71,7 @@ func transferRows() []commands.Command {
 			Summary: "Ends the import under way, and removes what it has read.", Run: importStop},
 		commands.Help("VIGIL.IMPORT", "0.2.0", commands.Admin|commands.NoScript|commands.Loading|commands.Stale),
 		{Name: "VIGIL.EXPORT", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.", Summary: "Groups the commands about exports."},
-		{Name: "VIGIL.EXPORT PATH", Arity: -5, Flags: change, Syntax: "file FOR target [MODULES] [STRICT]",
+		{Name: "VIGIL.EXPORT PATH", Arity: -5, Flags: change, Databases: commands.AllDatabases, Syntax: "file FOR target [MODULES] [STRICT]",
 			Since: "0.2.0", Cost: "O(n) for n bytes of keys and values, in the background",
 			Summary: "Begins to write an RDB file in import-dir, for redis7.0, redis7.4, valkey8 or valkey9.", Run: exportPath},
 		{Name: "VIGIL.EXPORT STATUS", Arity: 2, Flags: commands.Admin | commands.NoScript | commands.Stale, Since: "0.2.0", Cost: "O(1)",

@@ -48,7 +48,7 @@ func keyRows() []commands.Command {
 			Summary: "Renames a key if no key has the new name.", Run: renameNX},
 		{Name: "COPY", Arity: -3, Flags: commands.Write | commands.DenyOOM,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RO|commands.Access), commands.Key(2, commands.OW|commands.Update)},
-			Syntax: "source destination [DB destination-db] [REPLACE]", Since: "6.2.0", Databases: copyDatabase,
+			Syntax: "source destination [DB destination-db] [REPLACE]", Since: "6.2.0", Databases: copyDatabases,
 			Cost:    "O(n) for n elements, O(1) for strings",
 			Summary: "Copies the value and the expiry of a key to another key.", Run: copyKey},
 		{Name: "MOVE", Arity: 3, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)},
@@ -57,14 +57,15 @@ func keyRows() []commands.Command {
 	}
 }
 
-// copyDatabase returns where COPY has the database to which it copies.
-func copyDatabase(argv [][]byte) []int {
+// copyDatabases returns where COPY names databases, the last of which counts.
+func copyDatabases(argv [][]byte) (named []int) {
 	for i := 3; i+1 < len(argv); i++ {
 		if commands.EqualFold(argv[i], "DB") {
-			return []int{i + 1}
+			i++
+			named = append(named, i)
 		}
 	}
-	return nil
+	return named
 }
 
 // lookKind is the type of what a key holds, for a command that reads. A key
