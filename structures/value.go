@@ -69,13 +69,6 @@ type Reformed interface {
 	AppendHeadAs(dst []byte, form byte) []byte
 }
 
-// Private is a value of a type that Redis has, but that may have what payloads of Redis have no form for.
-type Private interface {
-	Value
-	// Private reports whether it has: DUMP then makes a payload that only this server reads.
-	Private() bool
-}
-
 // Forkable is a value that can be copied in little time, however large it is: what both have in common is
 // copied when one of them changes it.
 type Forkable interface {

@@ -79,8 +79,7 @@ func dumpPayload(c *commands.Ctx, key []byte, kind structures.Kind) (payload []b
 	if err != nil {
 		return nil, true, err
 	}
-	private, ok := v.(structures.Private)
-	if t := types.Of(kind); t != nil && t.Dump != nil && (!ok || !private.Private()) {
+	if t := types.Of(kind); t != nil && t.Dump != nil {
 		payload, err = t.Dump(nil, v)
 		return payload, true, err
 	}

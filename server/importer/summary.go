@@ -86,7 +86,6 @@ func (s *Summary) take(p *rdbfile.Passed) {
 	}
 	s.Skip("keys with metadata, which was left out", p.Meta)
 	s.Skip("slots with only some of their keys in the file", p.Slots)
-	s.Skip("producers of streams", p.Producers)
 	s.Skip("expired fields of hashes", p.Fields)
 }
 

@@ -30,13 +30,7 @@ type Decoded struct {
 	// Foreign names what was passed over, as there is no such type here: Kind is none.
 	// Only a source passes over any.
 	Foreign string
-	Dropped Dropped
-}
-
-// Dropped is what the form of a value had that the value has not.
-type Dropped struct {
-	Producers int // of a stream: what it knew of entries that were added twice
-	Expired   int // fields
+	Expired int // fields that the form of the value had, and the value has not
 }
 
 // Decode takes a payload apart. The errors are ErrFrame and structures.ErrCorrupt; the
@@ -68,7 +62,7 @@ type decoder struct {
 	// Of a source: who is told how a value grows, and for how many elements not yet.
 	grown   func(structures.Value) error
 	quiet   int
-	dropped Dropped
+	expired int // fields of the value
 	// templates are the names of fields of hashes of types 30 and 32, by number.
 	templates     map[uint64]template
 	templateBytes int
@@ -97,7 +91,7 @@ func (d *decoder) value(t byte) Decoded {
 	case typeHash, typeHashZipmap, typeHashZiplist, typeHashListpack,
 		typeHashTimedEarly, typeHashListpackEarly, typeHashTimed, typeHashListpackTimed:
 		return Decoded{Kind: structures.KindHash, Value: d.hash(t)}
-	case typeSet, typeSetIntset, typeSetListpack:
+	case typeSet, typeSetIntset, typeSetListpack, typeSetTimed:
 		return Decoded{Kind: structures.KindSet, Value: d.set(t)}
 	case typeZSet, typeZSetBinary, typeZSetZiplist, typeZSetListpack:
 		return Decoded{Kind: structures.KindZSet, Value: d.zset(t)}
@@ -129,8 +123,7 @@ func (d *decoder) value(t byte) Decoded {
 // a file.
 func (d *decoder) own() Decoded {
 	kind := structures.Kind(d.byte())
-	private := kind == structures.KindSet || kind == structures.KindStream // see structures.Private
-	if kind <= structures.KindTDigest && !private || kind == structures.KindJSON {
+	if kind <= structures.KindTDigest || kind == structures.KindJSON {
 		d.fail("kind %d, which has a form of its own", kind)
 	}
 	if d.src != nil {
@@ -194,10 +187,17 @@ func (d *decoder) set(t byte) *set.Set {
 		}
 		return nil
 	}
-	if t == typeSet {
+	if t == typeSet || t == typeSetTimed {
 		for n := d.length(); n > 0 && d.err == nil; n-- {
-			if member := d.string(&d.room); d.err == nil {
+			member, expiry := d.string(&d.room), int64(0)
+			if t == typeSetTimed {
+				expiry = int64(d.fixed(8))
+			}
+			if d.err == nil {
 				d.err = add(member)
+				if expiry > 0 {
+					s.ExpireAt(nil, member, expiry)
+				}
 				d.grew(s, 1+len(member)/growBatch)
 			}
 		}
@@ -215,7 +215,7 @@ func (d *decoder) set(t byte) *set.Set {
 
 func (d *decoder) hash(t byte) *hash.Hash {
 	f := fields{h: hash.New(d.options.HashKeys), now: d.options.Now}
-	defer func() { d.dropped.Expired += f.expired }()
+	defer func() { d.expired += f.expired }()
 	switch {
 	case t == typeHashValkey && d.version >= versionValkey:
 		d.valkeyPairs(&f)

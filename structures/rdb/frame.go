@@ -16,6 +16,9 @@ const (
 	// versionTimed is the version of Redis 7.4, the first with expiries of
 	// fields.
 	versionTimed = 12
+	// versionNamed is the version of Redis 8.8, the first with names of entries of streams, and with pending
+	// entries that nobody has.
+	versionNamed = 14
 	// versionValkey is the first version of Valkey's own, which shares the types
 	// up to 21 with Redis and gives those above them another meaning.
 	versionValkey = 80

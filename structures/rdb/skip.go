@@ -21,6 +21,8 @@ func (s *Source) Skip(t byte) {
 				d.take(uint64(n))
 			}
 		})
+	case typeSetTimed:
+		d.skipEach(func() { d.skipString(); d.take(8) })
 	case typeZSetBinary:
 		d.skipEach(func() { d.skipString(); d.take(8) })
 	case typeHash:
@@ -156,6 +158,11 @@ func (d *decoder) skipStream(t byte) {
 		}
 	})
 	if t >= typeStream4 {
-		d.producers()
+		d.skipLengths(2)
+		d.skipEach(func() { // producers
+			d.skipString()
+			d.skipEach(func() { d.skipString(); d.skipLengths(2) })
+		})
+		d.skipLengths(2)
 	}
 }

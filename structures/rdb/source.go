@@ -76,7 +76,7 @@ func (s *Source) String(room *[]byte) []byte {
 // keeps none. A value without elements is one that Empty says so of.
 func (s *Source) Value(t byte, grown func(structures.Value) error) Decoded {
 	d := &s.d
-	d.grown, d.dropped = grown, Dropped{}
+	d.grown, d.expired = grown, 0
 	if cap(d.room) > keptRoom {
 		d.room = nil
 	}
@@ -90,7 +90,7 @@ func (s *Source) Value(t byte, grown func(structures.Value) error) Decoded {
 	if d.err != nil {
 		return Decoded{}
 	}
-	v.Dropped = d.dropped
+	v.Expired = d.expired
 	return v
 }
 

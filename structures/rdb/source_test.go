@@ -211,7 +211,7 @@ func TestSourceLeavesOutExpiredFields(t *testing.T) {
 	o.Now = 1000
 	s := NewSource(strings.NewReader(body), -1, o)
 	v := s.Value(s.Byte(), nil)
-	if got := describe(v); !strings.HasSuffix(got, `map[b:"y"@0 c:"z"@1001]`) || v.Dropped.Expired != 1 {
-		t.Errorf("got %s, %d expired, %v", got, v.Dropped.Expired, s.Err())
+	if got := describe(v); !strings.HasSuffix(got, `map[b:"y"@0 c:"z"@1001]`) || v.Expired != 1 {
+		t.Errorf("got %s, %d expired, %v", got, v.Expired, s.Err())
 	}
 }

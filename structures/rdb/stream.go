@@ -36,26 +36,25 @@ func (d *decoder) stream(t byte) *stream.Stream {
 		d.group(t, s)
 	}
 	if t >= typeStream4 {
-		d.producers()
+		d.producers(s)
 	}
 	return s
 }
 
-// producers passes over what a stream knows of its producers, by which Redis tells
-// entries that are added twice. vigil adds them, as Redis does once it has forgotten.
-func (d *decoder) producers() {
-	d.length() // how long it remembers, and how much
-	d.length()
+// producers reads the names that producers have given to entries, each given at the time of its ID.
+func (d *decoder) producers(s *stream.Stream) {
+	w := stream.Window{Seconds: int64(min(d.length(), math.MaxInt32)), Most: int(min(d.length(), math.MaxInt32))}
+	var names []stream.NamedEntry
 	for n := d.length(); n > 0 && d.err == nil; n-- {
-		d.dropped.Producers++
-		d.string(&d.room)
+		producer := slices.Clone(d.string(&d.room))
 		for k := d.length(); k > 0 && d.err == nil; k-- {
-			d.string(&d.room)
-			d.lengthID()
+			names = append(names, stream.NamedEntry{Producer: producer, Name: slices.Clone(d.string(&d.room)), ID: d.lengthID()})
 		}
 	}
-	d.length() // entries that were added, and that were not
-	d.length()
+	added, duplicates := d.length(), d.length()
+	if d.err == nil {
+		d.err = s.SetNames(w, names, added, duplicates)
+	}
 }
 
 // lengthID reads an ID of two lengths.
@@ -231,7 +230,7 @@ func (d *decoder) group(t byte, s *stream.Stream) {
 	}
 	var pending []stream.Pending
 	for n := d.length(); n > 0 && d.err == nil; n-- {
-		p := stream.Pending{ID: d.rawID(), Time: int64(d.fixed(8)), Deliveries: int64(min(d.length(), math.MaxUint32))}
+		p := stream.Pending{ID: d.rawID(), Time: int64(d.fixed(8)), Deliveries: int64(min(d.length(), math.MaxInt64))}
 		if k := len(pending); k > 0 && !pending[k-1].ID.Less(p.ID) {
 			d.fail("pending entry %v behind %v", p.ID, pending[k-1].ID)
 		}

@@ -3,6 +3,7 @@ package rdb
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -34,6 +35,11 @@ func describeStream(s *stream.Stream) string {
 			return true
 		})
 	}
+	if w := s.Window(); w != stream.DefaultWindow() || len(s.Names()) > 0 {
+		b = fmt.Appendf(b, " names %v %s", w, s.Names())
+		n := s.Naming(0)
+		b = fmt.Appendf(b, " of %d, %d again", n.Added, n.Duplicates)
+	}
 	return string(b)
 }
 
@@ -60,9 +66,44 @@ func randomStream(r *rand.Rand) *stream.Stream {
 		for k := range r.IntN(4) {
 			c := g.CreateConsumer(nil, []byte{'c', byte(k)}, r.Int64())
 			g.Deliver(nil, c, r.IntN(80), r.Int64(), false, nil)
+			if r.IntN(3) == 0 {
+				releaseSome(r, g, c)
+			}
 		}
 	}
+	if r.IntN(2) == 0 {
+		nameSome(r, s)
+	}
 	return s
+}
+
+// releaseSome releases entries that a consumer has.
+func releaseSome(r *rand.Rand, g *stream.Group, c *stream.Consumer) {
+	var own []stream.Pending
+	g.EachPendingOf(c, stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
+		if r.IntN(2) == 0 {
+			if p.Deliveries = r.Int64N(1000); r.IntN(4) == 0 {
+				p.Deliveries = math.MaxInt64
+			}
+			own = append(own, p)
+		}
+		return true
+	})
+	g.Release(nil, own)
+}
+
+// nameSome gives names to entries, more than are remembered of some producers.
+func nameSome(r *rand.Rand, s *stream.Stream) {
+	if err := s.SetWindow(nil, stream.Window{Seconds: 1 + r.Int64N(1000), Most: 1 + r.IntN(60)}); err != nil {
+		panic(err)
+	}
+	s.Each(stream.ID{}, stream.MaxID, func(e *stream.Entry) bool {
+		s.Name(nil, []byte{'p', byte(r.IntN(3))}, fmt.Append(nil, e.ID.Seq), e.ID, int64(e.ID.Ms))
+		return true
+	})
+	for range r.IntN(3) {
+		s.Again()
+	}
 }
 
 // A stream of one entry, with a group that gave it to a consumer, in the three forms of Redis.
@@ -82,9 +123,9 @@ func streamForms() map[string]string {
 		"\x13" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + own:                        what(9, 4),
 		"\x15" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + own: what(9, 4),
 		"\x1a" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + own +
-			"\x40\x64\x32\x01\x01p\x02\x01a\x01\x02\xc0\x07\x03\x04\x05\x06": what(9, 4),
+			"\x40\x64\x32\x01\x01p\x02\x01a\x01\x02\xc0\x07\x03\x04\x05\x06": what(9, 4) + " names {100 50} [[{p a 1-2} {p 7 3-4}]] of 5, 6 again",
 		"\x1b" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + own + "\x00" +
-			"\x40\x64\x32\x00\x00\x00": what(9, 4),
+			"\x40\x64\x32\x00\x00\x00": what(9, 4) + " names {100 50} [] of 0, 0 again",
 		// The entry is nobody's, beside a consumer that has nothing, and beside one without a name.
 		"\x1b" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + "\x00" + own + "\x00\x00\x00\x00\x00": strings.Replace(
 			what(9, 4), `consumer "c" 7 1 1-0 "c" 5 3`, `consumer "c" 7 0 1-0 "" 0 3`, 1),

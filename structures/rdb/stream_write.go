@@ -146,6 +146,29 @@ func (o *out) stream(t byte, s *stream.Stream) {
 	for _, g := range s.Groups() {
 		o.group(t, g)
 	}
+	if t >= typeStream4 {
+		o.producers(s)
+	}
+}
+
+// producers writes the names that producers have given to entries.
+func (o *out) producers(s *stream.Stream) {
+	w := s.Window()
+	o.length(uint64(w.Seconds))
+	o.length(uint64(w.Most))
+	producers := s.Names()
+	o.length(uint64(len(producers)))
+	for _, names := range producers {
+		o.string(names[0].Producer)
+		o.length(uint64(len(names)))
+		for _, n := range names {
+			o.string(n.Name)
+			o.id(n.ID)
+		}
+	}
+	n := s.Naming(0)
+	o.length(n.Added)
+	o.length(n.Duplicates)
 }
 
 func (o *out) id(id stream.ID) { o.b = appendLengthID(o.b, id) }
@@ -161,6 +184,15 @@ func (o *out) group(t byte, g *stream.Group) {
 		o.step()
 		return true
 	})
+	if t >= typeStream5 {
+		o.length(uint64(g.ConsumerCount()))
+		for _, c := range g.Consumers() {
+			o.consumer(t, g, c, 0)
+		}
+		o.length(uint64(g.Released()))
+		g.EachReleased(o.pending)
+		return
+	}
 	unnamed := g.Consumer(nil)
 	consumers := g.ConsumerCount()
 	if released := g.Released() > 0; released && unnamed == nil {
@@ -189,13 +221,15 @@ func (o *out) consumer(t byte, g *stream.Group, c *stream.Consumer, released int
 		o.b = binary.LittleEndian.AppendUint64(o.b, uint64(c.Active()))
 	}
 	o.length(uint64(c.Pending() + released))
-	each := func(p stream.Pending) bool {
-		o.b = appendRawID(o.b, p.ID)
-		o.step()
-		return true
-	}
-	g.EachPendingOf(c, stream.ID{}, stream.MaxID, each)
+	g.EachPendingOf(c, stream.ID{}, stream.MaxID, o.pending)
 	if released > 0 {
-		g.EachReleased(each)
+		g.EachReleased(o.pending)
 	}
+}
+
+// pending writes the ID of an entry that a consumer has, or nobody.
+func (o *out) pending(p stream.Pending) bool {
+	o.b = appendRawID(o.b, p.ID)
+	o.step()
+	return true
 }

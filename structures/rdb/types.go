@@ -54,6 +54,11 @@ const typeHashValkey = 22
 // from 243 down. This number never changes.
 const typeOwn = 200
 
+// typeSetTimed is for sets with members that expire, and no type of Redis either:
+//
+//	201 | number | for each member: string | its expiry, unix ms (8, little endian), 0 for none
+const typeSetTimed = 201
+
 // Forms of a length, by its first byte.
 const (
 	len14      = 0x40 // the low 6 bits and a byte

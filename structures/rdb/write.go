@@ -32,10 +32,21 @@ func AppendString(dst, s []byte) []byte {
 // restored. A value of another type is an error.
 func Append(dst []byte, v structures.Value) ([]byte, error) {
 	from, o := len(dst), out{b: dst, version: versionPlain}
-	if h, ok := v.(*hash.Hash); ok && hasExpiries(h) {
-		o.version = versionTimed
-	}
 	t, ok := o.typeOf(v)
+	switch v := v.(type) {
+	case *hash.Hash:
+		if hasExpiries(v) {
+			t, o.version = typeHashTimed, versionTimed
+		}
+	case *set.Set:
+		if _, some := v.NextExpiry(); some {
+			t, o.version = typeSetTimed, versionTimed
+		}
+	case *stream.Stream:
+		if v.Form() > 0 {
+			t, o.version = typeStream5, versionNamed
+		}
+	}
 	if !ok {
 		return dst, fmt.Errorf("rdb: no form for a value of kind %d", v.Kind())
 	}
@@ -105,7 +116,7 @@ func (o *out) value(t byte, v structures.Value) {
 	case *list.List:
 		o.list(v)
 	case *set.Set:
-		o.set(v)
+		o.set(t, v)
 	case *zset.Set:
 		o.zset(v)
 	case *bloom.Filter:
@@ -147,11 +158,15 @@ func (o *out) list(l *list.List) {
 	})
 }
 
-// set writes the one form that every version reads, of integers too.
-func (o *out) set(s *set.Set) {
+// set writes the one form that every version reads, of integers too, or that with expiries.
+func (o *out) set(t byte, s *set.Set) {
 	o.length(uint64(s.Len()))
 	s.Each(func(member []byte) bool {
 		o.string(member)
+		if t == typeSetTimed {
+			expiry, _, _ := s.ExpiryOf(member)
+			o.b = binary.LittleEndian.AppendUint64(o.b, uint64(expiry))
+		}
 		o.step()
 		return true
 	})

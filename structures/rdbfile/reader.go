@@ -45,7 +45,6 @@ type Passed struct {
 	ModuleAux map[string]int64 // by the name of the module
 	Meta      int64            // keys with metadata
 	Slots     int64            // slots with only a part of their keys
-	Producers int64            // of streams, see rdb.Dropped
 	Fields    int64            // of hashes, that were expired
 }
 
@@ -266,8 +265,7 @@ func (r *Reader) key(t byte) {
 func (r *Reader) Value(grown func(structures.Value) error) (rdb.Decoded, error) {
 	r.unread = false
 	v := r.s.Value(r.rec.Type, grown)
-	r.Passed.Producers += int64(v.Dropped.Producers)
-	r.Passed.Fields += int64(v.Dropped.Expired)
+	r.Passed.Fields += int64(v.Expired)
 	return v, r.err()
 }
 

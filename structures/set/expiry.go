@@ -176,11 +176,3 @@ func (s *Set) Form() byte {
 	}
 	return 0
 }
-
-// Private reports whether members have an expiry, for which payloads of Redis have no form.
-func (s *Set) Private() bool {
-	_, some := s.NextExpiry()
-	return some
-}
-
-var _ structures.Private = (*Set)(nil)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -144,6 +145,47 @@ func (s *Stream) Name(ch *structures.Change, pid, text []byte, id ID, now int64)
 	}
 	n.put(page, pid, text, hash, id, now)
 	s.markDirty(page)
+}
+
+// NamedEntry is an entry that a producer has named.
+type NamedEntry struct {
+	Producer, Name []byte
+	ID             ID
+}
+
+// Names returns the names that are kept, by producer: each has at least one, in the order in which it gave them.
+func (s *Stream) Names() [][]NamedEntry {
+	if s.names == nil {
+		return nil
+	}
+	byProducer := map[*producer][]NamedEntry{}
+	for i := range s.names.list {
+		if e := &s.names.list[i]; e.producer != nil && !s.names.old(e) {
+			byProducer[e.producer] = append(byProducer[e.producer], NamedEntry{[]byte(e.producer.name), []byte(e.text), e.id})
+		}
+	}
+	return slices.SortedFunc(maps.Values(byProducer), func(a, b []NamedEntry) int { return bytes.Compare(a[0].Producer, b[0].Producer) })
+}
+
+// SetNames gives a stream without names some, whose entries were added at the times of their IDs, and the numbers of names that
+// were ever given, and given again. Names, window or numbers that cannot be give ErrCorrupt.
+func (s *Stream) SetNames(w Window, names []NamedEntry, added, duplicates uint64) error {
+	switch {
+	case len(names) == 0 && added == 0 && duplicates == 0 && (w == Window{} || w == DefaultWindow()):
+		return nil
+	case !w.valid():
+		return misfit("names for %d s, and %d of them", w.Seconds, w.Most)
+	}
+	slices.SortStableFunc(names, func(a, b NamedEntry) int { return a.ID.Compare(b.ID) })
+	s.named().window = w
+	for _, n := range names {
+		if len(n.Producer) == 0 || len(n.Name) == 0 {
+			return misfit("entry %v with the name %.20q of %.20q", n.ID, n.Name, n.Producer)
+		}
+		s.Name(nil, n.Producer, n.Name, n.ID, int64(min(n.ID.Ms, math.MaxInt64/2)))
+	}
+	s.names.added, s.names.duplicates = added, duplicates
+	return nil
 }
 
 // Naming is what XINFO shows of names.

@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/vigildb/vigil/structures"
 )
@@ -19,9 +21,19 @@ const (
 // Released is how many pending entries are of nobody.
 func (g *Group) Released() int { return g.nobody.pending }
 
-// EachReleased visits those entries, in the order of IDs, until visit returns false.
+// EachReleased visits those entries, in the order in which they were released, until visit returns false.
 func (g *Group) EachReleased(visit func(p Pending) bool) {
-	g.EachPendingOf(g.nobody, ID{}, MaxID, visit)
+	var queue []Pending
+	g.EachPendingOf(g.nobody, ID{}, MaxID, func(p Pending) bool {
+		queue = append(queue, p)
+		return true
+	})
+	slices.SortFunc(queue, func(a, b Pending) int { return cmp.Compare(a.place, b.place) })
+	for _, p := range queue {
+		if !visit(p) {
+			return
+		}
+	}
 }
 
 // MayRelease returns an error if entries may not be released.

@@ -89,18 +89,14 @@ func (s *Stream) AppendHead(dst []byte) []byte {
 
 // Form is 1 if versions before cannot read the head or the pages, see structures.Formed.
 func (s *Stream) Form() byte {
-	if s.names != nil || s.Private() {
+	if s.names != nil || s.released() {
 		return 1
 	}
 	return 0
 }
 
-// Private reports whether there is what payloads of Redis before 8.6 have no form for: names of entries, and
-// entries that were released.
-func (s *Stream) Private() bool {
-	if s.names != nil && s.names.count > 0 {
-		return true
-	}
+// released reports whether there are entries that were released.
+func (s *Stream) released() bool {
 	for _, g := range s.groups {
 		if g.nobody.pending > 0 {
 			return true
@@ -108,8 +104,6 @@ func (s *Stream) Private() bool {
 	}
 	return false
 }
-
-var _ structures.Private = (*Stream)(nil)
 
 // appendState appends the form of the head and what all forms have.
 func (s *Stream) appendState(dst []byte, form byte) []byte {
