@@ -118,8 +118,15 @@ func (r runner) run(k blocking.Key, w *blocking.Call, of *session) (c commands.C
 		r.fail(&c.Reply, err)
 	}
 	s.srv.stats.called(w.Command, 0, err != nil)
-	if l := &s.srv.logs[admin.SlowCalls]; l.wants(0) && !w.Command.Is(commands.SkipSlowlog) {
+	if w.Command.Is(commands.SkipSlowlog) {
+		return c, blocking.Served
+	}
+	slow, long, size := &s.srv.logs[admin.SlowCalls], &s.srv.logs[admin.LargeReplies], int64(c.Reply.Len())
+	if slow.wants(0) {
 		s.srv.addSlow(of, w.Command, s.srv.settings().abridge(w.Command.Shown(w.Args)), s.turn.at(s.turn.elapsed), 0)
+	}
+	if long.wants(size) {
+		long.add(of, s.srv.settings().abridge(w.Command.Shown(w.Args)), s.turn.at(s.turn.elapsed), size)
 	}
 	return c, blocking.Served
 }

@@ -141,38 +141,40 @@ func shorten(a []byte, size int) []byte {
 	return append(b, " more bytes)"...)
 }
 
-// requestBytes is how many bytes a call has as the protocol writes it, about.
+// requestBytes is how many bytes a call has as the protocol writes it.
 func requestBytes(argv [][]byte) (n int64) {
-	const around = len("$\r\n\r\n")
-	n = int64(len("*1\r\n"))
+	n = int64(len("*\r\n") + digits(len(argv)))
 	for _, a := range argv {
-		n += int64(len(a) + around)
-		for size := len(a); ; size /= 10 {
-			if n++; size < 10 {
-				break
-			}
-		}
+		n += int64(len("$\r\n\r\n") + digits(len(a)) + len(a))
 	}
 	return n
 }
 
-// logLarge keeps a call whose request or reply is large.
+// digits is how many of them a number has.
+func digits(n int) (count int) {
+	for count = 1; n >= 10; n /= 10 {
+		count++
+	}
+	return count
+}
+
+// logLarge keeps a call whose request or reply is large. What a script or EXEC calls has no request of its own: 0.
 func (s *session) logLarge(cmd *commands.Command, argv [][]byte, start time.Duration, request, reply int64) {
-	if cmd.Is(commands.SkipSlowlog) {
+	large, long := &s.srv.logs[admin.LargeRequests], &s.srv.logs[admin.LargeReplies]
+	keepRequest, keepReply := request > 0 && large.wants(request), long.wants(reply)
+	if !keepRequest && !keepReply || cmd.Is(commands.SkipSlowlog) {
 		return
 	}
-	keep := func(l *callLog, amount int64) {
-		if !l.wants(amount) {
-			return
-		}
-		args := s.abridged // those of a call whose arguments were taken over
-		if args == nil {
-			args = s.srv.settings().abridge(cmd.Shown(argv))
-		}
-		l.add(s, args, s.turn.at(start), amount)
+	args := s.abridged // those of a call whose arguments were taken over
+	if args == nil {
+		args = s.srv.settings().abridge(cmd.Shown(argv))
 	}
-	keep(&s.srv.logs[admin.LargeRequests], request)
-	keep(&s.srv.logs[admin.LargeReplies], reply)
+	if keepRequest {
+		large.add(s, args, s.turn.at(start), request)
+	}
+	if keepReply {
+		long.add(s, args, s.turn.at(start), reply)
+	}
 }
 
 func (l *callLog) trimLocked() {

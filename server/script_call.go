@@ -190,6 +190,7 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 		s.srv.monitors.show(s, cmd.Shown(argv), s.turn.at(start), "lua")
 	}
 	s.account(cmd, argv, start, err)
+	s.logLarge(cmd, argv, start, 0, int64(reply.Len()))
 	switch {
 	case reply.Lost():
 		s.srv.scripts.engine.Current().End(lua.NoMemory)

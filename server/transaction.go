@@ -162,7 +162,9 @@ func (s *session) Exec(c *commands.Ctx) error {
 		err := s.invoke(q.cmd, q.argv)
 		s.monitor(q.cmd, q.argv, start)
 		s.account(q.cmd, q.argv, start, err)
-		s.heat(q.cmd, q.argv, start, requestBytes(q.argv)+int64(c.Reply.Len()-mark))
+		reply := int64(c.Reply.Len() - mark)
+		s.logLarge(q.cmd, q.argv, start, 0, reply)
+		s.heat(q.cmd, q.argv, start, requestBytes(q.argv)+reply)
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package admin
 
-import "github.com/vigildb/vigil/commands"
+import (
+	"strings"
+
+	"github.com/vigildb/vigil/commands"
+)
 
 // LogKind is what the calls in a log have too much of.
 type LogKind int
@@ -64,7 +68,7 @@ func slowlogRows() []commands.Command {
 func readLog(a *commands.Args) LogKind {
 	name := a.Bytes()
 	for kind, known := range logNames {
-		if string(name) == known {
+		if strings.EqualFold(string(name), known) {
 			return LogKind(kind)
 		}
 	}
