@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/asn1"
 	"strings"
 
 	"github.com/vigildb/vigil/commands/acl"
@@ -27,6 +28,8 @@ func (s *session) recognise(state tls.ConnectionState) {
 	s.refused(acl.Refusal{Reason: acl.DeniedCertificate, Context: acl.TopLevel, Object: "TLS", User: strings.Join(names, " ")}, s.look())
 }
 
+var commonName = asn1.ObjectIdentifier{2, 5, 4, 3}
+
 // namesOf returns the names in a certificate that may be those of users. One with a NUL byte is none:
 // what looks only at what is before it would take the client for somebody else.
 func namesOf(cert *x509.Certificate, by conf.TLSUser) (names []string) {
@@ -36,7 +39,12 @@ func namesOf(cert *x509.Certificate, by conf.TLSUser) (names []string) {
 		}
 	}
 	if by == conf.TLSUserCN {
-		add(cert.Subject.CommonName)
+		for _, n := range cert.Subject.Names { // CommonName is the last one; Valkey and OpenSSL take the first
+			if text, ok := n.Value.(string); ok && n.Type.Equal(commonName) {
+				add(text)
+				break
+			}
+		}
 		return names
 	}
 	for _, u := range cert.URIs {

@@ -53,11 +53,29 @@ func (b *budget) take(size int) bool {
 	return true
 }
 
-// sizeOf is what counts of an entry: its ID, its fields and its values.
+// sizeOf is what an entry takes of a reply.
 func sizeOf(e *stream.Entry) int {
-	size := len(e.ID.String())
-	e.Each(func(field, value []byte) { size += len(field) + len(value) })
-	return size
+	texts := 0
+	size := sizeOfGone(e.ID)
+	e.Each(func(field, value []byte) {
+		texts += 2
+		size += sizeOfText(len(field)) + sizeOfText(len(value))
+	})
+	return size + len("*\r\n") + digits(texts)
+}
+
+// sizeOfGone is what an entry takes of which nothing is there but the ID.
+func sizeOfGone(id stream.ID) int { return len("*2\r\n") + sizeOfText(len(id.String())) }
+
+// sizeOfText is what a text of n bytes takes.
+func sizeOfText(n int) int { return len("$\r\n\r\n") + digits(n) + n }
+
+// digits is how many of them a number has.
+func digits(n int) (count int) {
+	for count = 1; n >= 10; n /= 10 {
+		count++
+	}
+	return count
 }
 
 // count takes up to most entries of a stream from an ID on, and returns how many.
@@ -126,7 +144,7 @@ func (r *reading) countAgain(g *groupRead) (n int) {
 	}
 	var e stream.Entry
 	g.group.EachPendingOf(consumer, from, stream.MaxID, func(p stream.Pending) bool {
-		size := len(p.ID.String())
+		size := sizeOfGone(p.ID)
 		if g.s.Get(&e, p.ID) {
 			size = sizeOf(&e)
 		}

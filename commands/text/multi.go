@@ -18,7 +18,7 @@ func multiRows() []commands.Command {
 		{Name: "MSETNX", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 2, commands.OW|commands.Insert)},
 			Syntax: "key value [key value ...]", Since: "1.0.1", Cost: "O(n) for n keys",
 			Summary: "Stores strings under several keys if none of them exists.", Run: msetnx},
-		{Name: "MSETEX", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.MovableKeys, Keys: []commands.KeySpec{counted},
+		{Name: "MSETEX", Arity: -4, Tips: "request_policy:multi_shard response_policy:all_succeeded", Flags: commands.Write | commands.DenyOOM | commands.MovableKeys, Keys: []commands.KeySpec{counted},
 			Syntax: "numkeys key value [key value ...] [NX|XX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
 			Since:  "8.4.0", Cost: "O(n) for n keys",
 			Summary: "Stores strings under several keys at once with an expiry, on request only if all of them exist or none does.", Run: msetex},
