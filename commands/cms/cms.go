@@ -96,6 +96,17 @@ func view(c *commands.Ctx, key []byte) (*countmin.Sketch, error) {
 	return commands.ViewExisting[*countmin.Sketch](c, key, errNoKey)
 }
 
+// maxCells is how many cells one call may look at: some 50 ms.
+const maxCells = 1 << 22
+
+// bound returns the error of a call whose items are in too many cells.
+func bound(s *countmin.Sketch, items int) error {
+	if _, depth := s.Shape(); uint64(items) > maxCells/depth {
+		return errItems
+	}
+	return nil
+}
+
 func incrBy(c *commands.Ctx) error {
 	key, pairs := c.Args.Key(), c.Args.Rest()
 	if len(pairs)%2 != 0 {
@@ -103,6 +114,9 @@ func incrBy(c *commands.Ctx) error {
 	}
 	s, ch, err := edit(c, key)
 	if err != nil {
+		return err
+	}
+	if err := bound(s, len(pairs)/2); err != nil {
 		return err
 	}
 	for i := 0; i < len(pairs); i += 2 {
@@ -131,6 +145,9 @@ func query(c *commands.Ctx) error {
 	key, items := c.Args.Key(), c.Args.Rest()
 	s, err := view(c, key)
 	if err != nil {
+		return err
+	}
+	if err := bound(s, len(items)); err != nil {
 		return err
 	}
 	c.Reply.Array(len(items))

@@ -21,5 +21,6 @@ const (
 	errKeysWeights   = commands.WireError("CMS: wrong number of keys/weights")
 	errWeight        = commands.WireError("CMS: invalid weight value")
 	errShape         = commands.WireError("CMS: width/depth is not equal")
+	errItems         = commands.WireError("ERR CMS: items are too many for the depth") // vigil's own
 	errMergeOverflow = commands.WireError("CMS: MERGE overflow")
 )

@@ -69,6 +69,10 @@ func readGetOptions(c *commands.Ctx) (o getOptions) {
 	return o
 }
 
+// maxLayout bounds the text of a small document, most of which is what INDENT, NEWLINE and SPACE put between its parts: it is written
+// while the key is locked.
+const maxLayout = 64 << 20
+
 // readFormat reads the word behind FORMAT. plain is the name of text.
 func readFormat(c *commands.Ctx, word, plain string) format {
 	switch word {
@@ -107,7 +111,7 @@ func get(c *commands.Ctx) error {
 	defer s.release()
 	s.print.Text, s.print.Layout = s.print.Text[:0], o.layout
 	if o.layout != (json.Layout{}) {
-		s.print.Limit = int(c.Host.Limits().MaxBulk)
+		s.print.Limit = int(min(c.Host.Limits().MaxBulk, maxLayout+4*int64(d.Size())))
 	}
 	g := getter{print: &s.print, d: d}
 	if len(o.paths) == 1 {

@@ -17,4 +17,6 @@ const (
 		"                            and smaller or equal to 100,000")
 	// errWork is vigil's own: an increment of n is up to n draws in each row.
 	errWork = commands.WireError("ERR TopK: increments are too many for the depth")
+	// errItems is vigil's own: each item is looked up in each row.
+	errItems = commands.WireError("ERR TopK: items are too many for the depth")
 )

@@ -95,6 +95,10 @@ func add(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if uint64(len(items)) > longWork/l.Shape().Depth {
+		c.Args.Reset(c.Args.All(), 1)
+		return c.Apart(beginAdd)
+	}
 	var room [4]topk.Pair
 	pairs := room[:0]
 	for _, item := range items {
@@ -122,9 +126,20 @@ func addTo(r *commands.Reply, l *topk.List, ch *structures.Change, seed uint64, 
 	})
 }
 
+// beginAdd begins to count items that are many for the depth.
+func beginAdd(c *commands.Ctx) (*commands.Job, error) {
+	key, items := c.Args.Key(), c.Args.Rest()
+	pairs := make([]topk.Pair, len(items))
+	for i, item := range items {
+		pairs[i] = topk.Pair{Item: item, N: 1}
+	}
+	return begin(c, key, pairs, len(items), uint64(len(items)))
+}
+
 const (
-	// maxWork bounds the draws of one call, and longWork those of one that keeps its locks: some ms.
-	maxWork, longWork = 1 << 30, 1 << 21
+	// maxWork bounds the draws of one call, and longWork those of one that keeps its locks: some ms. In a
+	// transaction or a script, which keeps them, there may be lockedWork.
+	maxWork, longWork, lockedWork = 1 << 30, 1 << 21, 1 << 23
 )
 
 func incrBy(c *commands.Ctx) error { return c.Apart(beginIncrBy) }
@@ -135,10 +150,6 @@ func beginIncrBy(c *commands.Ctx) (*commands.Job, error) {
 	if len(args)%2 != 0 {
 		return nil, commands.ErrArity(c.Command)
 	}
-	l, ch, err := edit(c, key)
-	if err != nil {
-		return nil, err
-	}
 	pairs, work := make([]topk.Pair, 0, len(args)/2), uint64(0)
 	for i := 0; i < len(args); i += 2 {
 		n, ok := commands.ParseInt(args[i+1])
@@ -148,11 +159,19 @@ func beginIncrBy(c *commands.Ctx) (*commands.Job, error) {
 		work += uint64(n)
 		pairs = append(pairs, topk.Pair{Item: args[i], N: uint32(n)})
 	}
+	return begin(c, key, pairs, min(len(pairs)+1, len(args)/2), work)
+}
+
+// begin begins to count pairs with so many increments, for which the array has so many elements.
+func begin(c *commands.Ctx, key []byte, pairs []topk.Pair, length int, work uint64) (*commands.Job, error) {
+	l, ch, err := edit(c, key)
+	if err != nil {
+		return nil, err
+	}
 	depth := l.Shape().Depth
-	if work > maxWork/depth {
+	if work > maxWork/depth || c.InMulti && work > lockedWork/depth {
 		return nil, errWork
 	}
-	length := min(len(pairs)+1, len(args)/2)
 	if !c.InMulti && work > longWork/depth {
 		if fork, ok := l.Fork(); ok {
 			return longIncrBy(c, key, fork.(*topk.List), pairs, length), nil
@@ -223,6 +242,9 @@ func count(c *commands.Ctx) error {
 	l, err := view(c, key)
 	if err != nil {
 		return err
+	}
+	if uint64(len(items)) > lockedWork/l.Shape().Depth {
+		return errItems
 	}
 	c.Reply.Array(len(items))
 	for _, item := range items {

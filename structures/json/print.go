@@ -143,7 +143,10 @@ func (p *Printer) put(s string) {
 	for ; len(s) > most; s = s[most:] {
 		p.put(s[:most])
 	}
-	p.Text = append(structures.Grow(p.Text, len(s)), s...)
+	if cap(p.Text)-len(p.Text) < len(s) {
+		p.Text = structures.Grow(p.Text, len(s)+len(p.Text)/2) // a layout may be most of the text: Grow alone adds an eighth each time
+	}
+	p.Text = append(p.Text, s...)
 }
 
 // Line begins a line that is so deep.
