@@ -64,7 +64,7 @@ func sizeOf(e *stream.Entry) int {
 	return size + len("*\r\n") + digits(texts)
 }
 
-// sizeOfGone is what an entry takes of which nothing is there but the ID.
+// sizeOfGone is what an entry takes that has only its ID left.
 func sizeOfGone(id stream.ID) int { return len("*2\r\n") + sizeOfText(len(id.String())) }
 
 // sizeOfText is what a text of n bytes takes.
