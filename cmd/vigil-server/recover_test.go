@@ -85,7 +85,7 @@ func TestMembersThatLackSomethingVoteByCommand(t *testing.T) {
 	for i := range 3 {
 		g.await(i)
 		says(t, g.up[i], "it does not vote before it has heard what is committed")
-		says(t, g.up[i], "have them vote by VIGIL.CLUSTER RECOVER LOSE-WRITES")
+		says(t, g.up[i], "let them vote by VIGIL.CLUSTER RECOVER LOSE-WRITES")
 	}
 	for n, i := range []int{first, (first + 1) % 3} {
 		for end := time.Now().Add(time.Minute); ; { // a while must have passed without a leader

@@ -1,9 +1,12 @@
+//go:build unix
+
 package keyspace
 
 import (
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,7 +36,7 @@ func TestCrowdedTableStaysQuick(t *testing.T) {
 		var mem int64
 		tb := NewTable(0, &p, &mem, 0)
 		hashes := make([]uint64, keys)
-		began := time.Now()
+		began := processorTime(t)
 		for i := range hashes {
 			hashes[i] = hash(r)
 			key := binary.BigEndian.AppendUint64(nil, r.Uint64()<<32|uint64(i))
@@ -52,7 +55,7 @@ func TestCrowdedTableStaysQuick(t *testing.T) {
 		for i, h := range hashes {
 			tb.Erase(tb.Find(h, binary.BigEndian.AppendUint32(nil, uint32(i))))
 		}
-		if took := time.Since(began); took > 30*time.Second {
+		if took := processorTime(t) - began; took > 30*time.Second {
 			t.Errorf("%s: took %v", name, took)
 		}
 		tb.AddInline(1, []byte("k"), nil, 0, 0)
@@ -65,6 +68,15 @@ func TestCrowdedTableStaysQuick(t *testing.T) {
 			t.Errorf("%s: %d bytes left after drop", name, mem)
 		}
 	}
+}
+
+// processorTime is what the process has used, which other programs do not make longer.
+func processorTime(t *testing.T) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // TestCrowdedTableFollowsTheModel inserts and removes in waves, crosses from one

@@ -8,7 +8,10 @@ require (
 	go.yaml.in/yaml/v3 v3.0.4
 )
 
-require go.etcd.io/raft/v3 v3.7.0 // indirect
+require (
+	go.etcd.io/raft/v3 v3.7.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+)
 
 require (
 	github.com/DataDog/zstd v1.5.7 // indirect
