@@ -60,6 +60,14 @@ func word(c *commands.Ctx) []byte {
 	return b
 }
 
+// option is the next argument as [commands.Args.Word] returns it.
+func option(c *commands.Ctx) string {
+	if !utf8.Valid(c.Args.Peek()) {
+		c.Args.Fail(errUTF8)
+	}
+	return c.Args.Word()
+}
+
 // pathOr is the next argument, or the path of the root if there is none.
 func pathOr(c *commands.Ctx) []byte {
 	if !c.Args.More() {
@@ -218,8 +226,8 @@ func (u *update) done(event string) {
 	u.c.Notify(commands.EventModule, event, u.key)
 }
 
-// maxCopies bounds the bytes that one call may put into documents.
-const maxCopies = 512 << 20
+// maxCopies bounds the bytes that one call may put into documents beyond those that it brings: it does so while the keys are locked.
+const maxCopies = 64 << 20
 
 // allows reports an error if so many copies of a value of so many bytes and containers in one
 // another cannot be put at places that are that deep.

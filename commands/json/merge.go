@@ -10,7 +10,7 @@ import (
 func merge(c *commands.Ctx) error {
 	key, text, value := c.Args.Key(), word(c), c.Args.Bytes()
 	for c.Args.More() {
-		if c.Args.Word() != "FORMAT" {
+		if option(c) != "FORMAT" {
 			c.Args.Syntax()
 		} else {
 			readSetFormat(c)

@@ -1,6 +1,8 @@
 package json
 
 import (
+	"cmp"
+
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/json"
 	"github.com/vigildb/vigil/structures/json/path"
@@ -181,7 +183,7 @@ func replyScalar(c *commands.Ctx, v json.Value) {
 }
 
 func debug(c *commands.Ctx) error {
-	switch c.Args.Word() {
+	switch option(c) {
 	case "HELP":
 		c.Reply.Array(2)
 		c.Reply.BulkString("MEMORY <key> [path] - reports memory usage")
@@ -189,7 +191,7 @@ func debug(c *commands.Ctx) error {
 		return nil
 	case "MEMORY":
 	default:
-		return errSubcommand
+		return cmp.Or(c.Args.Err(), error(errSubcommand))
 	}
 	if !c.Args.More() {
 		return commands.ErrArity(c.Command)

@@ -23,7 +23,7 @@ type setOptions struct {
 
 func readSetOptions(c *commands.Ctx) (o setOptions) {
 	for c.Args.More() {
-		switch c.Args.Word() {
+		switch option(c) {
 		case "NX":
 			o.condition(c, ifAbsent)
 		case "XX":
@@ -35,7 +35,7 @@ func readSetOptions(c *commands.Ctx) (o setOptions) {
 				c.Args.Fail(commands.ErrArity(c.Command))
 			}
 			var ok bool
-			if o.floats, ok = json.ParseFloat(c.Args.Word()); !ok {
+			if o.floats, ok = json.ParseFloat(option(c)); !ok {
 				c.Args.Fail(errFloats)
 			}
 		default:
@@ -57,7 +57,7 @@ func readSetFormat(c *commands.Ctx) {
 	if !c.Args.More() {
 		c.Args.Fail(commands.ErrArity(c.Command))
 	}
-	if format := string(c.Args.Bytes()); format != "JSON" && format != "STRING" {
+	if format := string(word(c)); format != "JSON" && format != "STRING" {
 		c.Args.Fail(errFormat)
 	}
 }
@@ -256,7 +256,7 @@ func mset(c *commands.Ctx) error {
 			return err
 		}
 		if n := len(t.places); n > 1 {
-			if copied += n * len(t.v.value); copied > maxCopies {
+			if copied += (n - 1) * len(t.v.value); copied > maxCopies {
 				return errCopies
 			}
 		}
