@@ -41,6 +41,9 @@ const (
 	errHotKeysSlots    = commands.WireError("ERR SLOTS count must be between 1 and 16384")
 	errHotKeysSlot     = commands.WireError("ERR Invalid or out of range slot")
 	errHotKeysTwice    = commands.WireError("ERR duplicate slot number")
+	errHotKeysFew      = commands.WireError("ERR not enough slot numbers provided")
+
+	errHotKeysSlotsTwice = commands.WireError("ERR SLOTS parameter already specified")
 )
 
 const (
@@ -64,4 +67,9 @@ func errReplicaHost(n int) error {
 
 func errNoSamples(event string) error {
 	return commands.Errorf("ERR No samples available for event '%s'", event)
+}
+
+// errHotKeysForeign is the error for a slot of another node.
+func errHotKeysForeign(slot int) commands.WireError {
+	return commands.Errorf("ERR slot %d not handled by this node", slot)
 }

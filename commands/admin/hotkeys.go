@@ -73,6 +73,9 @@ func readHotKeys(c *commands.Ctx) (o hotkeys.Options, err error) {
 	readHotMetrics(a, &o)
 	var once commands.Once
 	for a.More() {
+		if o.Slots != nil && commands.EqualFold(a.Peek(), "SLOTS") {
+			a.Fail(errHotKeysSlotsTwice)
+		}
 		switch once.Word(a) {
 		case "COUNT":
 			o.Keys = int(a.IntIn(1, hotKeysMost, errHotKeysKeys))
@@ -122,18 +125,35 @@ func readHotSlots(c *commands.Ctx) []int {
 		a.Fail(errHotKeysAlone)
 	}
 	n := a.IntIn(1, slots.Count, errHotKeysSlots)
-	list := make([]int, 0, n)
+	if a.Err() == nil && int64(a.Left()) < n {
+		a.Fail(errHotKeysFew)
+	}
+	list, own := make([]int, 0, n), ownSlots(c)
 	for range n {
+		slot := int(a.IntIn(0, slots.Count-1, errHotKeysSlot))
 		if a.Err() != nil {
 			break
 		}
-		list = append(list, int(a.IntIn(0, slots.Count-1, errHotKeysSlot)))
+		if !own.Has(slot) {
+			a.Fail(errHotKeysForeign(slot))
+		}
+		list = append(list, slot)
 	}
 	slices.Sort(list)
 	if all := len(list); len(slices.Compact(list)) != all {
 		a.Fail(errHotKeysTwice)
 	}
 	return list
+}
+
+// ownSlots are the slots that the server serves.
+func ownSlots(c *commands.Ctx) *slots.Set {
+	if c.Host.Limits().Slots {
+		if m := c.Membership(); m != nil {
+			return m.Shards()[0].Slots
+		}
+	}
+	return slots.All()
 }
 
 func hotKeysStop(c *commands.Ctx) error {
@@ -174,7 +194,7 @@ func hotKeysGet(c *commands.Ctx) error {
 		number("tracking-active", active)
 		number("sample-ratio", int64(r.Sample))
 		c.Reply.BulkString("selected-slots")
-		replySlots(&c.Reply, r.Slots)
+		replySlots(c, r.Slots)
 		pairs++
 		chosen := len(r.Slots) > 0
 		if chosen && r.Sample > 1 {
@@ -212,12 +232,16 @@ func hotKeysGet(c *commands.Ctx) error {
 }
 
 // replySlots writes the ranges of slots that are looked at.
-func replySlots(r *commands.Reply, list []int) {
+func replySlots(c *commands.Ctx, list []int) {
+	r := &c.Reply
 	if len(list) == 0 {
-		r.Array(1)
-		r.Array(2)
-		r.Int(0)
-		r.Int(slots.Count - 1)
+		ranges := ownSlots(c).Ranges()
+		r.Array(len(ranges))
+		for _, own := range ranges {
+			r.Array(2)
+			r.Int(int64(own.First))
+			r.Int(int64(own.Last))
+		}
 		return
 	}
 	r.ArrayLater(func() (n int) {
