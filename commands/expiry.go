@@ -9,6 +9,10 @@ const (
 	Seconds      TimeUnit = 1000
 )
 
+// Past reports whether a key that gets this expiry, unix ms, goes at once. While import-mode is on it stays, and is seen by
+// those who copy data here: its time may have come between two of their calls.
+func (c *Ctx) Past(ms int64) bool { return ms <= c.Now && !c.Host.Limits().ImportMode }
+
 // ExpiryCondition is a set of the conditions under which EXPIRE and its
 // relatives set an expiry. The empty set always holds.
 type ExpiryCondition uint8

@@ -100,11 +100,11 @@ func expire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	case !ok || !f.Allows(old, ms):
 		c.Reply.Int(0)
 		return nil
-	case ms <= c.Now:
+	case c.Past(ms):
 		c.Tx.Delete(key)
 		c.Notify(commands.EventGeneric, "del", key)
 	default:
-		c.Tx.SetExpire(key, ms)
+		c.Tx.SetExpire(key, max(ms, 1))
 		c.Notify(commands.EventGeneric, "expire", key)
 	}
 	c.Reply.Int(1)

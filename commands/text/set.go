@@ -295,7 +295,7 @@ func changeExpiry(c *commands.Ctx, key []byte, w when, e persistence.Expiry) {
 		if c.Tx.Persist(key) {
 			c.Notify(commands.EventGeneric, "persist", key)
 		}
-	case e > 0 && int64(e) <= c.Now: // EXAT and PXAT of a time that has come
+	case e > 0 && c.Past(int64(e)): // EXAT and PXAT of a time that has come
 		c.Tx.Delete(key)
 		c.Notify(commands.EventGeneric, "del", key)
 	case e > 0:
