@@ -57,6 +57,7 @@ const (
 	ErrTimeoutRange       = WireError("ERR timeout is out of range")
 	ErrCursor             = WireError("ERR invalid cursor")
 	errNoValues           = WireError("ERR NOVALUES option can only be used in HSCAN")
+	errNoScores           = WireError("ERR NOSCORES option can only be used in ZSCAN")
 	ErrNoAuth             = WireError("NOAUTH Authentication required.")
 	ErrWrongPass          = WireError("WRONGPASS invalid username-password pair or user is disabled.")
 	ErrOOM                = WireError("OOM command not allowed when used memory > 'maxmemory'.")

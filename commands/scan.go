@@ -31,6 +31,8 @@ func (a *Args) ScanOptions(other func() bool) ScanOptions {
 		case other():
 		case a.Is("NOVALUES"):
 			a.Fail(errNoValues)
+		case a.Is("NOSCORES"):
+			a.Fail(errNoScores)
 		default:
 			a.Syntax()
 		}

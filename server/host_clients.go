@@ -138,7 +138,7 @@ func (s *session) ResetClient(c *commands.Ctx) {
 	s.srv.monitors.remove(s)
 	s.collect() // what was published goes before the reply
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff |
-		commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly | commands.ClientRedirects | commands.ClientImports)
+		commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly | commands.ClientImports) // what it can stays
 	s.become(s.srv.users.Default())
 	s.setAuthenticated(s.Open())
 	s.SetDB(0)

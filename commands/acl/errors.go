@@ -85,7 +85,7 @@ func ErrNoPermissionAnymore(d *Denial) commands.WireError {
 	why := "no permission to execute the command or subcommand"
 	switch d.Reason {
 	case DeniedDatabase:
-		why = "no permission to access the database"
+		why = "no permission"
 	case DeniedKey:
 		why = "no permission to touch the specified keys"
 	case DeniedChannel:

@@ -11,6 +11,7 @@ const (
 	errNotKnown        = commands.WireError("CLUSTERDOWN The cluster is down")
 	errSlot            = commands.WireError("ERR Invalid slot")
 	errSlotOrCount     = commands.WireError("ERR Invalid slot or number of keys")
+	errScanSlotTwice   = commands.WireError("ERR SLOT option can only be specified once")
 	errNotMaster       = commands.WireError("ERR The specified node is not a master")
 	errIsMaster        = commands.WireError("ERR You should send CLUSTER FAILOVER to a replica")
 	errMasterIsDown    = commands.WireError("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")

@@ -89,6 +89,9 @@ func clusterScan(c *commands.Ctx, m *commands.Membership) error {
 		case c.Args.Is("TYPE"):
 			s.kind = c.Args.Bytes()
 		case c.Args.Is("SLOT"):
+			if s.only != commands.NoSlot {
+				c.Args.Fail(errScanSlotTwice)
+			}
 			s.only = int(readRanged(c))
 		default:
 			return false
