@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"net/url"
 	"strconv"
 	"strings"
@@ -24,6 +25,14 @@ func TestCertificatesNameUsers(t *testing.T) {
 			}
 		}
 	}
+	both := func(names ...string) func(*x509.Certificate) {
+		return func(c *x509.Certificate) {
+			c.Subject.CommonName = ""
+			for _, name := range names {
+				c.Subject.ExtraNames = append(c.Subject.ExtraNames, pkix.AttributeTypeAndValue{Type: commonName, Value: name})
+			}
+		}
+	}
 	for _, x := range []struct {
 		by, name string
 		change   func(*x509.Certificate)
@@ -34,6 +43,8 @@ func TestCertificatesNameUsers(t *testing.T) {
 		{"CN", "bob", nil, "default", 1}, // disabled
 		{"CN", "nobody", nil, "default", 1},
 		{"CN", "nul", func(c *x509.Certificate) { c.Subject.CommonName = "alice\x00.example.com" }, "default", 1},
+		{"CN", "two", both("alice", "nobody"), "alice", 0}, // the first counts
+		{"CN", "two", both("nobody", "alice"), "default", 1},
 		{"URI", "alice", nil, "default", 1},
 		{"URI", "uris", uri("spiffe://none", "spiffe://alice"), "spiffe://alice", 0},
 		{"off", "alice", nil, "default", 0},
