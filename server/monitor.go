@@ -142,20 +142,12 @@ func shorten(a []byte, size int) []byte {
 }
 
 // requestBytes is how many bytes a call has as the protocol writes it.
-func requestBytes(argv [][]byte) (n int64) {
-	n = int64(len("*\r\n") + digits(len(argv)))
+func requestBytes(argv [][]byte) int64 {
+	n := commands.ArraySize(len(argv))
 	for _, a := range argv {
-		n += int64(len("$\r\n\r\n") + digits(len(a)) + len(a))
+		n += commands.BulkSize(len(a))
 	}
-	return n
-}
-
-// digits is how many of them a number has.
-func digits(n int) (count int) {
-	for count = 1; n >= 10; n /= 10 {
-		count++
-	}
-	return count
+	return int64(n)
 }
 
 // logLarge keeps a call whose request or reply is large. What a script or EXEC calls has no request of its own: 0.

@@ -3,6 +3,7 @@ package streams
 import (
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/stream"
 )
 
@@ -59,24 +60,13 @@ func sizeOf(e *stream.Entry) int {
 	size := sizeOfGone(e.ID)
 	e.Each(func(field, value []byte) {
 		texts += 2
-		size += sizeOfText(len(field)) + sizeOfText(len(value))
+		size += commands.BulkSize(len(field)) + commands.BulkSize(len(value))
 	})
-	return size + len("*\r\n") + digits(texts)
+	return size + commands.ArraySize(texts)
 }
 
 // sizeOfGone is what an entry takes that has only its ID left.
-func sizeOfGone(id stream.ID) int { return len("*2\r\n") + sizeOfText(len(id.String())) }
-
-// sizeOfText is what a text of n bytes takes.
-func sizeOfText(n int) int { return len("$\r\n\r\n") + digits(n) + n }
-
-// digits is how many of them a number has.
-func digits(n int) (count int) {
-	for count = 1; n >= 10; n /= 10 {
-		count++
-	}
-	return count
-}
+func sizeOfGone(id stream.ID) int { return commands.ArraySize(2) + commands.BulkSize(len(id.String())) }
 
 // count takes up to most entries of a stream from an ID on, and returns how many.
 func (b *budget) count(s *stream.Stream, from, to stream.ID, most int) (n int) {
