@@ -39,19 +39,6 @@ type Change struct {
 // defaultChanges is how many changes a call returns that does not say.
 const defaultChanges = 1000
 
-// changesDatabases returns where VIGIL.CHANGES FROM names databases, or all of them if it names none.
-func changesDatabases(argv [][]byte) (named []int) {
-	for i := 3; i+1 < len(argv); i++ {
-		if commands.EqualFold(argv[i], "DB") {
-			named = append(named, i+1)
-		}
-	}
-	if len(named) == 0 {
-		return commands.AllDatabases(argv)
-	}
-	return named
-}
-
 func changesRows() []commands.Command {
 	// A consumer sees all keys, whatever its user may read: that is for administrators, as MONITOR and PSYNC are.
 	const flags = commands.Admin | commands.NoScript | commands.NoMulti | commands.NoAsyncLoading
@@ -59,7 +46,7 @@ func changesRows() []commands.Command {
 		{Name: "VIGIL.CHANGES", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.", Summary: "Groups the commands about changes of keys."},
 		{Name: "VIGIL.CHANGES NOW", Arity: 2, Flags: flags, Since: "0.2.0", Cost: "O(1)",
 			Summary: "Returns the position behind all changes up to now, and begins to record later ones.", Run: changesNow},
-		{Name: "VIGIL.CHANGES FROM", Arity: -3, Flags: flags | commands.Blocking, Databases: changesDatabases,
+		{Name: "VIGIL.CHANGES FROM", Arity: -3, Flags: flags | commands.Blocking, Databases: commands.AllDatabases,
 			Syntax: "position [COUNT count] [BLOCK milliseconds] [DB db] [PREFIX prefix] [KEYS]",
 			Since:  "0.2.0", Cost: "O(n) for n bytes of the stream that are read, which are bounded",
 			Summary: "Returns changes behind a position, as commands, and the position where the next call goes on.", Run: changesFrom},
