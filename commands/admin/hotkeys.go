@@ -231,31 +231,23 @@ func hotKeysGet(c *commands.Ctx) error {
 	return nil
 }
 
-// replySlots writes the ranges of slots that are looked at.
+// replySlots writes the ranges of slots that are looked at: those of the list, or all of the node.
 func replySlots(c *commands.Ctx, list []int) {
-	r := &c.Reply
-	if len(list) == 0 {
-		ranges := ownSlots(c).Ranges()
-		r.Array(len(ranges))
-		for _, own := range ranges {
-			r.Array(2)
-			r.Int(int64(own.First))
-			r.Int(int64(own.Last))
-		}
-		return
+	of, r := new(slots.Set), &c.Reply
+	for _, slot := range list {
+		of.Add(slots.Range{First: slot, Last: slot})
 	}
-	r.ArrayLater(func() (n int) {
-		for i := 0; i < len(list); n++ {
-			from := i
-			for i++; i < len(list) && list[i] == list[i-1]+1; i++ {
-			}
-			if r.Array(min(2, i-from)); i-from > 1 {
-				r.Int(int64(list[from]))
-			}
-			r.Int(int64(list[i-1]))
+	if len(list) == 0 {
+		of = ownSlots(c)
+	}
+	ranges := of.Ranges()
+	r.Array(len(ranges))
+	for _, part := range ranges {
+		if r.Array(min(2, part.Last-part.First+1)); part.First < part.Last {
+			r.Int(int64(part.First))
 		}
-		return n
-	})
+		r.Int(int64(part.Last))
+	}
 }
 
 // replyAmounts writes keys and what they took, one after the other.
