@@ -69,8 +69,8 @@ func readGetOptions(c *commands.Ctx) (o getOptions) {
 	return o
 }
 
-// maxLayout bounds the text of a small document, most of which is what INDENT, NEWLINE and SPACE put between its parts: it is written
-// while the key is locked.
+// maxLayout bounds the text of a small document with INDENT, NEWLINE or SPACE: these may be most of it, and it is written while the
+// key is locked.
 const maxLayout = 64 << 20
 
 // readFormat reads the word behind FORMAT. plain is the name of text.

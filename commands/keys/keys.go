@@ -57,7 +57,7 @@ func keyRows() []commands.Command {
 	}
 }
 
-// copyDatabases returns where COPY names databases, the last of which counts.
+// copyDatabases returns where COPY names databases. The last one counts.
 func copyDatabases(argv [][]byte) (named []int) {
 	for i := 3; i+1 < len(argv); i++ {
 		if commands.EqualFold(argv[i], "DB") {

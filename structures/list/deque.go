@@ -209,7 +209,7 @@ func (l *List) spread(i int) bool {
 	}
 }
 
-// renumber gives new numbers to all nodes, none of which is evicted.
+// renumber gives new numbers to all nodes. None is evicted.
 func (l *List) renumber() {
 	id := uint64(idMiddle) - uint64(l.nodes/2)*idStep
 	for i := range l.nodes {

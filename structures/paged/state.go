@@ -19,7 +19,7 @@ type Page interface {
 	state() *State
 }
 
-// Pages are the pages of a value, some of which may be evicted.
+// Pages are the pages of a value. Some may be evicted.
 type Pages[P Page] interface {
 	// Each visits those that may be evicted, with their numbers and in the order of these, from the first whose number is
 	// not below one, until visit returns false.

@@ -35,7 +35,7 @@ func (d *drawer) Room() bool          { return d.room }
 func (d *drawer) Held(id uint64) bool { return d.held[id] }
 func (d *drawer) Tight() bool         { return d.tight }
 
-// evicted returns the integers i<<33 up to n, none of which is in memory, and their pager.
+// evicted returns the integers i<<33 up to n, all of them evicted, and their pager.
 func evicted(t *testing.T, n int) (*Set, *drawer) {
 	t.Helper()
 	defer structures.SetIndexedPages(structures.SetIndexedPages(1))
