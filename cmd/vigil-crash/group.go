@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -279,7 +280,7 @@ func (g *group) endLeader(r *rand.Rand) (gap time.Duration, err error) {
 	default:
 		g.kill(a.server)
 	}
-	next, err := g.next(func(o ack) bool { return o.server != a.server && o.at.After(ended) })
+	next, err := g.successor(a.server, ended)
 	if err := errors.Join(err, leaves()); err != nil {
 		return 0, err
 	}
@@ -293,6 +294,31 @@ func (g *group) endLeader(r *rand.Rand) (gap time.Duration, err error) {
 		}
 	}
 	return max(0, next.at.Sub(ended)), g.caughtUp(a.server)
+}
+
+// asksAgain is how long a leader that was to hand over may go on before it is asked again.
+const asksAgain = 2 * time.Second
+
+// successor waits for a write that another server than the former leader acknowledges. A failover can come to nothing: where
+// disks are slow, the vote of the next leader may take so long that the former one is elected again. It is asked for
+// again then, as an operator would.
+func (g *group) successor(former int, ended time.Time) (next ack, err error) {
+	asked := ended
+	wanted := func(a ack) bool {
+		return a.at.After(ended) && (a.server != former || g.ends == byFailover && a.at.After(asked.Add(asksAgain)))
+	}
+	for late := ended.Add(patience); ; asked = time.Now() {
+		next, err = g.next(wanted)
+		if err != nil || next.server != former {
+			return next, err
+		}
+		if next.at.After(late) {
+			return next, fmt.Errorf("server %d leads again after each failover", former)
+		}
+		if err := g.handOver(former); err != nil {
+			return next, err
+		}
+	}
 }
 
 // killWhole kills all servers at once, starts them again, and waits for the next write. Some of the next to be killed may not have
@@ -313,7 +339,7 @@ func (g *group) killWhole(r *rand.Rand) (gap time.Duration, err error) {
 	return next.at.Sub(killed), err
 }
 
-// handOver makes a leader hand over to another server.
+// handOver makes a leader hand over to another server. One that has ceased to lead meanwhile disconnects its clients.
 func (g *group) handOver(i int) error {
 	c, err := g.dial(i)
 	if err != nil {
@@ -321,6 +347,9 @@ func (g *group) handOver(i int) error {
 	}
 	defer c.nc.Close()
 	got, err := c.do("SENTINEL", "FAILOVER", "mymaster")
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
 	if err == nil && got != "OK" {
 		err = errors.New(got)
 	}
