@@ -67,6 +67,7 @@ type run struct {
 	of     *chain   // for those that were decoded
 
 	dirty, stored, evicted, recent, gone bool
+	shared                               bool // a fork has the same bytes
 }
 
 const (

@@ -164,7 +164,7 @@ func (d *Document) within(p place, i int) (place, bool) {
 // members of its innermost container, which has n more then, or the value of one.
 func (d *Document) replace(p place, from, to int, with []byte, n int) {
 	l := p.last()
-	b := slices.Replace(d.buffer(l), from, to, with...)
+	b := slices.Replace(d.ofItsOwn(l), from, to, with...)
 	grown := len(with) - (to - from)
 	changed, moved := n, from // the first byte from which on others are elsewhere
 	for i := len(l.around) - 1; i >= 0 && (grown != 0 || changed != 0); i-- {

@@ -34,7 +34,7 @@ func (d *Document) peek(c *chain, r *run) (b []byte) {
 
 // bringIn makes a copy of a page the page.
 func (d *Document) bringIn(r *run, b []byte) {
-	r.b, r.evicted, r.recent = b, false, true
+	r.b, r.evicted, r.recent, r.shared = b, false, true, false
 	d.chars += cap(b)
 	d.evicted--
 	d.distant -= int64(r.size)
