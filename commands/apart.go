@@ -47,7 +47,7 @@ func Fork[T structures.Forkable](c *Ctx, values ...T) (forks []T, bytes int) {
 	for _, v := range values {
 		bytes += v.Size()
 	}
-	if c.InMulti || bytes < apartBytes {
+	if !c.WorthAFork(bytes) {
 		return values, 0
 	}
 	for _, v := range values {
@@ -59,6 +59,9 @@ func Fork[T structures.Forkable](c *Ctx, values ...T) (forks []T, bytes int) {
 	}
 	return forks, bytes
 }
+
+// WorthAFork reports whether a call that reads so many bytes is to use [Fork].
+func (c *Ctx) WorthAFork(bytes int) bool { return !c.InMulti && bytes >= apartBytes }
 
 // Apart makes a call in the three parts of the job that begin returns, which is called again if keys have changed. Small
 // jobs, and those of MULTI and scripts, are done with the keys locked. So is one for which there is no room among the

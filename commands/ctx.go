@@ -47,7 +47,7 @@ type Ctx struct {
 	parked *Wait
 	wait   Wait
 	holds  int // of the last MayCompute
-	later  func()
+	later  func() error
 	// CloseAfter asks the server to close the connection after the reply.
 	CloseAfter bool
 }
@@ -161,15 +161,20 @@ func (c *Ctx) Parked() *Wait {
 // only what the handler has copied for it. It takes no locks and cannot fail. Inside
 // MULTI, and when a parked call is run again, it runs at once.
 func (c *Ctx) Later(write func()) {
-	if c.InMulti || c.Woken != nil {
-		write()
-		return
-	}
-	c.later = write
+	_ = c.TryLater(func() error { write(); return nil })
 }
 
-// TakeLater takes what Later was given, nil if it was not called.
-func (c *Ctx) TakeLater() func() {
+// TryLater is Later for what can fail: the error is the whole reply then. It returns that of a write that ran at once.
+func (c *Ctx) TryLater(write func() error) error {
+	if c.InMulti || c.Woken != nil {
+		return write()
+	}
+	c.later = write
+	return nil
+}
+
+// TakeLater takes what Later or TryLater was given, nil if neither was called.
+func (c *Ctx) TakeLater() func() error {
 	write := c.later
 	c.later = nil
 	return write

@@ -125,7 +125,10 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) (ran bool) {
 	}
 	s.release()
 	if write := s.ctx.TakeLater(); write != nil && err == nil {
-		write()
+		if err = write(); err != nil {
+			s.ctx.Reply.Rewind(mark)
+			s.fail(cmd, err)
+		}
 	}
 	s.monitor(cmd, argv, start)
 	s.account(cmd, argv, start, err)

@@ -97,8 +97,8 @@ func (r *Rig) Do(argv [][]byte) []byte {
 	c.Tx.Commit()
 	c.Tx.Unlock()
 	r.UnderLocks = c.Reply.Len()
-	if write := c.TakeLater(); write != nil {
-		write()
+	if write := c.TakeLater(); write != nil && err == nil {
+		err = write()
 	}
 	if err != nil {
 		c.Reply.Rewind(0)

@@ -290,7 +290,13 @@ func arrIndex(c *commands.Ctx) error {
 	}
 	c.Args.Reset([][]byte{key, text}, 0)
 	steps := path.Budget(0)
-	err = eachMatch(c, reading{missing: errNoPath, none: errNoPath, always: true, whole: true}, func(v json.Value) error {
+	r := reading{missing: errNoPath, none: errNoPath, always: true, whole: true, after: func() error {
+		if steps.Spent() {
+			return errSteps
+		}
+		return nil
+	}}
+	return eachMatch(c, r, func(v json.Value) error {
 		if v.Type() != json.Array {
 			return errExpectedArray
 		}
@@ -298,10 +304,6 @@ func arrIndex(c *commands.Ctx) error {
 		c.Reply.Int(int64(indexOf(v, json.Of(encoded), start, stop, steps)))
 		return nil
 	})
-	if err == nil && steps.Spent() {
-		err = errSteps
-	}
-	return err
 }
 
 // indexOf finds an element from start to before stop; a stop of 0 is the end.

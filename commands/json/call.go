@@ -144,6 +144,35 @@ func view(c *commands.Ctx, key []byte) (*json.Document, error) {
 	return d, nil
 }
 
+// quickMatch is up to how many bytes a value has that is read while its key is locked, however large its document is.
+const quickMatch = 64 << 10
+
+// forkFor returns a fork of a document that a call searches, or reads much of, which it does when its key is not locked any more. It is
+// nil if the paths lead to some places, and what is read of the values there is little: whole says that it is all of them.
+func forkFor(c *commands.Ctx, d *json.Document, whole bool, paths ...[]byte) *json.Document {
+	if !c.WorthAFork(d.Size()) || !slices.ContainsFunc(paths, func(text []byte) bool { return isLong(d, text, whole) }) {
+		return nil
+	}
+	if forks, bytes := commands.Fork(c, d); bytes > 0 {
+		return forks[0]
+	}
+	return nil
+}
+
+// isLong reports whether it may take long to read what a path matches.
+func isLong(d *json.Document, text []byte, whole bool) bool {
+	p, err := parsePath(text)
+	if err != nil {
+		return false
+	}
+	place, ok := p.Place()
+	if !ok {
+		return true
+	}
+	v, found := d.Lookup(place)
+	return whole && found && v.Memory() > quickMatch
+}
+
 // update is a change of a document.
 type update struct {
 	c    *commands.Ctx

@@ -104,6 +104,16 @@ func get(c *commands.Ctx) error {
 	if len(o.paths) == 0 {
 		o.paths = rootPaths
 	}
+	if fork := forkFor(c, d, true, o.paths...); fork != nil {
+		later := o
+		later.paths = commands.CopyArgs(o.paths)
+		return c.TryLater(func() error { return later.reply(c, fork) })
+	}
+	return o.reply(c, d)
+}
+
+// reply replies with what the paths match in a document.
+func (o getOptions) reply(c *commands.Ctx, d *json.Document) (err error) {
 	if o.format != asText {
 		return getTyped(c, d, &o)
 	}

@@ -10,12 +10,13 @@ import (
 
 // reading says what a command that reads replies where nothing is.
 type reading struct {
-	missing  error // for a missing key and a JSONPath; for a legacy path the reply is nil
-	none     error // for a legacy path that leads nowhere; nil: the reply is nil
-	lenient  bool  // a missing key is nil for both
-	forgives bool  // a legacy path that is none leads nowhere
-	always   bool  // a missing key is an error for a legacy path too
-	whole    bool  // the call reads all of a match
+	missing  error        // for a missing key and a JSONPath; for a legacy path the reply is nil
+	none     error        // for a legacy path that leads nowhere; nil: the reply is nil
+	lenient  bool         // a missing key is nil for both
+	forgives bool         // a legacy path that is none leads nowhere
+	always   bool         // a missing key is an error for a legacy path too
+	whole    bool         // the call reads all of a match
+	after    func() error // returns an error of all matches, nil: there is none
 }
 
 // eachMatch reads a key and a path, and replies with what one writes for a match: for a JSONPath in
@@ -43,10 +44,23 @@ func eachMatch(c *commands.Ctx, r reading, one func(json.Value) error) error {
 		}
 		return err
 	}
-	if p.Legacy {
-		return firstMatch(c, d, p, r, one)
+	if fork := forkFor(c, d, r.whole, text); fork != nil {
+		return c.TryLater(func() error { return r.matches(c, fork, p, one) })
 	}
-	return allMatches(c, d, p, path.NewSearch(d.Bytes()), r.whole, one)
+	return r.matches(c, d, p, one)
+}
+
+// matches replies with what one writes for the matches of a path.
+func (r reading) matches(c *commands.Ctx, d *json.Document, p *path.Path, one func(json.Value) error) (err error) {
+	if p.Legacy {
+		err = firstMatch(c, d, p, r, one)
+	} else {
+		err = allMatches(c, d, p, path.NewSearch(d.Bytes()), r.whole, one)
+	}
+	if err == nil && r.after != nil {
+		err = r.after()
+	}
+	return err
 }
 
 func firstMatch(c *commands.Ctx, d *json.Document, p *path.Path, r reading, one func(json.Value) error) error {
