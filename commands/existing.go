@@ -13,6 +13,19 @@ func View[T structures.Value](c *Ctx, key []byte) (v T, ok bool, err error) {
 	return v, ok, err
 }
 
+// ReplyLen replies with the length of a value that was looked for, 0 for a missing key.
+func (c *Ctx) ReplyLen(v interface{ Len() int }, ok bool, err error) error {
+	if err != nil {
+		return err
+	}
+	n := 0
+	if ok {
+		n = v.Len()
+	}
+	c.Reply.Int(int64(n))
+	return nil
+}
+
 // Schedules, maps and sketches are created by a command of their own: for all others a
 // missing key is an error, of the family.
 

@@ -110,15 +110,7 @@ func replyField(c *commands.Ctx, h *hash.Hash, ok bool, name []byte) (found bool
 
 func hlen(c *commands.Ctx) error {
 	h, ok, err := view(c, c.Args.Key())
-	if err != nil {
-		return err
-	}
-	n := 0
-	if ok {
-		n = h.Len()
-	}
-	c.Reply.Int(int64(n))
-	return nil
+	return c.ReplyLen(h, ok, err)
 }
 
 func hgetall(c *commands.Ctx) error {

@@ -34,15 +34,7 @@ func view(c *commands.Ctx, key []byte) (l *list.List, ok bool, err error) {
 
 func llen(c *commands.Ctx) error {
 	l, ok, err := view(c, c.Args.Key())
-	if err != nil {
-		return err
-	}
-	n := 0
-	if ok {
-		n = l.Len()
-	}
-	c.Reply.Int(int64(n))
-	return nil
+	return c.ReplyLen(l, ok, err)
 }
 
 // lindex reads the index only if there is a list, as Redis does.

@@ -53,15 +53,7 @@ func smismember(c *commands.Ctx) error {
 
 func scard(c *commands.Ctx) error {
 	s, ok, err := view(c, c.Args.Key())
-	if err != nil {
-		return err
-	}
-	n := 0
-	if ok {
-		n = s.Len()
-	}
-	c.Reply.Int(int64(n))
-	return nil
+	return c.ReplyLen(s, ok, err)
 }
 
 func smembers(c *commands.Ctx) error {

@@ -87,13 +87,5 @@ func replyEntries(c *commands.Ctx, list []entries, write func(list []entries)) {
 
 func xlen(c *commands.Ctx) error {
 	s, ok, err := view(c, c.Args.Key())
-	if err != nil {
-		return err
-	}
-	n := 0
-	if ok {
-		n = s.Len()
-	}
-	c.Reply.Int(int64(n))
-	return nil
+	return c.ReplyLen(s, ok, err)
 }

@@ -36,15 +36,7 @@ func readRows() []commands.Command {
 
 func zcard(c *commands.Ctx) error {
 	s, ok, err := view(c, c.Args.Key())
-	if err != nil {
-		return err
-	}
-	n := 0
-	if ok {
-		n = s.Len()
-	}
-	c.Reply.Int(int64(n))
-	return nil
+	return c.ReplyLen(s, ok, err)
 }
 
 func zscore(c *commands.Ctx) error {
