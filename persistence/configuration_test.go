@@ -1,14 +1,10 @@
 package persistence
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/vigildb/vigil/persistence/format"
 )
 
 func TestConfigurationLasts(t *testing.T) {
@@ -46,48 +42,4 @@ func TestConfigurationLasts(t *testing.T) {
 	reopen("replaced", map[string]string{"hz": "20"})
 	wantTexts(t, "in the end", s.Texts(Users), map[string]string{"timeout": "on"})
 	closeStore(t, s)
-}
-
-func TestConfigurationIsInSnapshots(t *testing.T) {
-	fs := vfs.NewMem()
-	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
-	all(s, 1, func(tx *Tx) { tx.Texts(Directives).Set("a", "1") })
-	materialise(t, s)
-	all(s, 1, func(tx *Tx) { tx.Texts(Directives).Set("b", "2") })
-	if err := s.Snapshot("copy", nil); err != nil {
-		t.Fatal(err)
-	}
-	all(s, 1, func(tx *Tx) { tx.Texts(Directives).Delete("a") })
-	closeStore(t, s)
-	if r := checkStore(t, fs, "copy"); !r.Sound() || r.Directives != 1 || r.Users != 0 {
-		t.Errorf("check of the snapshot: %+v", r)
-	}
-	s, err := Open(Options{FS: fs, Dir: "copy", IdleAfter: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantTexts(t, "snapshot", s.Texts(Directives), map[string]string{"a": "1", "b": "2"})
-	closeStore(t, s)
-}
-
-// TestDamagedDirectiveIsFound changes each byte of a directive in the object store.
-func TestDamagedDirectiveIsFound(t *testing.T) {
-	for i := range len(format.AppendText(nil, "d", "5")) {
-		fs := vfs.NewMem()
-		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
-		all(s, 1, func(tx *Tx) { tx.Texts(Directives).Set("d", "5") })
-		materialise(t, s)
-		b := format.AppendText(nil, "d", "5")
-		b[i] ^= 1
-		if err := s.files.Disk.DB.Set(format.AppendTextKey(nil, format.PrefixConfiguration, "d"), b, pebble.Sync); err != nil {
-			t.Fatal(err)
-		}
-		closeStore(t, s)
-		if r := checkStore(t, fs, "db"); r.Sound() || !strings.Contains(fmt.Sprint(r.Damage), `directive "d"`) {
-			t.Errorf("byte %d: check found %q", i, r.Damage)
-		}
-		if _, err := Open(Options{FS: fs, Dir: "db", IdleAfter: -1}); err == nil || !strings.Contains(err.Error(), `directive "d"`) {
-			t.Errorf("byte %d: Open: %v", i, err)
-		}
-	}
 }
