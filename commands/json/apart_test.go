@@ -6,6 +6,8 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/structures/json"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 // What a call searches of a large document, or reads much of, it reads when the key is not locked any more, with the reply that it has in
@@ -58,5 +60,48 @@ func TestLargeDocumentsAreReadBehindTheLocks(t *testing.T) {
 			}
 		}
 		r.Want(":1\r\n", "JSON.DEL", "k")
+	}
+}
+
+// shelf has the pages of a document that are on disk only, and counts how many are read.
+type shelf struct {
+	structurestest.Shelf
+	read int
+}
+
+func (s *shelf) ReadPage(id uint64, use func(page []byte) error) bool {
+	s.read++
+	return use([]byte(s.Shelf[id])) == nil
+}
+func (s *shelf) Failed() bool     { return false }
+func (s *shelf) Room() bool       { return true }
+func (s *shelf) Held(uint64) bool { return false }
+func (s *shelf) Tight() bool      { return false }
+
+// To ask whether a call is long brings no page into memory that was moved out of it.
+func TestPagesOnDiskStayThereWhenACallIsWeighed(t *testing.T) {
+	value, err := json.Parse([]byte(`{"l":[` + strings.Repeat(session+",", 3000) + `1]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.New(structurestest.Keys(1))
+	d.SetRoot(nil, value)
+	s := &shelf{Shelf: structurestest.Shelf{}}
+	s.Store(t, d)
+	d.SetPager(s)
+	for range 2 {
+		d.Evict(100_000)
+	}
+	before, _ := d.Evicted()
+	if before == 0 || d.Size() < 1<<20 {
+		t.Fatalf("%d pages are on disk only, %d bytes in memory", before, d.Size())
+	}
+	for _, path := range []string{"$.l[0].user", "$.l[1500].user", "$.l[2999].hits", "$.l", "$..sku"} {
+		if forkFor(new(commands.Ctx), d, true, []byte(path)) != nil {
+			t.Errorf("%s: a document with pages on disk only has a fork", path)
+		}
+	}
+	if after, _ := d.Evicted(); after != before || s.read > 0 {
+		t.Errorf("%d pages are on disk only, before %d, and %d were read", after, before, s.read)
 	}
 }

@@ -148,9 +148,10 @@ func view(c *commands.Ctx, key []byte) (*json.Document, error) {
 const quickMatch = 64 << 10
 
 // forkFor returns a fork of a document that a call searches, or reads much of, which it does when its key is not locked any more. It is
-// nil if the paths lead to some places, and what is read of the values there is little: whole says that it is all of them.
+// nil if the paths lead to some places, and what is read of the values there is little: whole says that it is all of them. Pages that are
+// on disk only are left there: a document that has some is read where it is.
 func forkFor(c *commands.Ctx, d *json.Document, whole bool, paths ...[]byte) *json.Document {
-	if !c.WorthAFork(d.Size()) || !slices.ContainsFunc(paths, func(text []byte) bool { return isLong(d, text, whole) }) {
+	if pages, _ := d.Evicted(); pages > 0 || !c.WorthAFork(d.Size()) || !slices.ContainsFunc(paths, func(text []byte) bool { return isLong(d, text, whole) }) {
 		return nil
 	}
 	if forks, bytes := commands.Fork(c, d); bytes > 0 {
