@@ -205,7 +205,7 @@ func (d *Document) adopt(dst, b []byte) []byte {
 	case size <= nearBytes && b[0] != tagLongArray && b[0] != tagLongObject:
 		return append(dst, b[:size]...)
 	case b[0] == tagString:
-		return d.appendRef(dst, d.cutString(stringOf(b)))
+		return appendRef(dst, d.cutString(stringOf(b)))
 	}
 	count, from, to := containerOf(b)
 	// The head of one that is not long can make it larger than nearBytes.
@@ -232,10 +232,10 @@ func (d *Document) adopt(dst, b []byte) []byte {
 		dst = appendContainerHead(dst, tag, len(w.b), count)
 		return append(dst, w.b...)
 	}
-	return d.appendRef(dst, w.end())
+	return appendRef(dst, w.end())
 }
 
-func (d *Document) appendRef(dst []byte, c *chain) []byte {
+func appendRef(dst []byte, c *chain) []byte {
 	return binary.AppendUvarint(append(dst, tagChain), c.id)
 }
 

@@ -164,7 +164,7 @@ func (d *Document) within(p place, i int) (place, bool) {
 // members of its innermost container, which has n more then, or the value of one.
 func (d *Document) replace(p place, from, to int, with []byte, n int) {
 	l := p.last()
-	b := slices.Replace(d.ofItsOwn(l), from, to, with...)
+	b := slices.Replace(l.own(d.buffer(l)), from, to, with...)
 	grown := len(with) - (to - from)
 	changed, moved := n, from // the first byte from which on others are elsewhere
 	for i := len(l.around) - 1; i >= 0 && (grown != 0 || changed != 0); i-- {
@@ -209,7 +209,7 @@ func (d *Document) resize(b []byte, at, grown, n int) ([]byte, int) {
 	count, from, to := containerOf(b[at:])
 	count, to = count+n, to+grown
 	if headSize(to-from, count)+to-from > nearBytes {
-		ref := d.appendRef(nil, d.cut(b[at+from:at+to], b[at] == tagObject))
+		ref := appendRef(nil, d.cut(b[at+from:at+to], b[at] == tagObject))
 		return slices.Replace(b, at, at+to, ref...), len(ref) - to + grown
 	}
 	var room [16]byte

@@ -43,9 +43,8 @@ func (d *Document) Fork() (structures.Value, bool) {
 	return f, true
 }
 
-// ofItsOwn returns the bytes at a level, which no fork has any more: they may be changed.
-func (d *Document) ofItsOwn(l *level) []byte {
-	b := d.buffer(l)
+// own returns the bytes of a level, which no fork has then: they may be changed.
+func (l *level) own(b []byte) []byte {
 	if r := l.in(); r != nil && r.shared {
 		r.shared = false
 		return slices.Clone(b)

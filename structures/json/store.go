@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -39,7 +40,7 @@ func (d *Document) AppendHead(dst []byte) []byte {
 	dst = append(dst, d.root...)
 	dst = binary.AppendUvarint(dst, d.last)
 	dst = binary.AppendUvarint(dst, uint64(len(d.chains)))
-	for _, c := range d.sorted() {
+	for _, c := range sorted(d.chains) {
 		home := uint64(0)
 		if c.home != nil {
 			home = c.home.id
@@ -56,14 +57,9 @@ func (d *Document) AppendHead(dst []byte) []byte {
 	return dst
 }
 
-// sorted returns the chains in the order of their numbers.
-func (d *Document) sorted() []*chain {
-	list := make([]*chain, 0, len(d.chains))
-	for _, c := range d.chains {
-		list = append(list, c)
-	}
-	slices.SortFunc(list, func(a, b *chain) int { return cmp.Compare(a.id, b.id) })
-	return list
+// sorted returns chains in the order of their numbers.
+func sorted(chains map[uint64]*chain) []*chain {
+	return slices.SortedFunc(maps.Values(chains), func(a, b *chain) int { return cmp.Compare(a.id, b.id) })
 }
 
 // Decode makes a document of its head. If it has chains, their pages are evicted: SetPage must follow
@@ -141,7 +137,7 @@ func (d *Document) settle(homes map[*chain]uint64) bool {
 			return false
 		}
 	}
-	for _, c := range d.sorted() {
+	for _, c := range sorted(d.chains) {
 		if id := homes[c]; id != 0 {
 			home := d.page(id)
 			if home == nil {
