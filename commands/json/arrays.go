@@ -289,14 +289,8 @@ func arrIndex(c *commands.Ctx) error {
 		return commands.WireError("ERR " + err.Error())
 	}
 	c.Args.Reset([][]byte{key, text}, 0)
-	steps := path.Budget(0)
-	r := reading{missing: errNoPath, none: errNoPath, always: true, whole: true, after: func() error {
-		if steps.Spent() {
-			return errSteps
-		}
-		return nil
-	}}
-	return eachMatch(c, r, func(v json.Value) error {
+	steps := new(json.Budget)
+	return eachMatch(c, reading{missing: errNoPath, none: errNoPath, always: true, whole: true, steps: steps}, func(v json.Value) error {
 		if v.Type() != json.Array {
 			return errExpectedArray
 		}

@@ -144,35 +144,38 @@ func view(c *commands.Ctx, key []byte) (*json.Document, error) {
 	return d, nil
 }
 
-// quickMatch is up to how many bytes a value has that is read while its key is locked, however large its document is.
-const quickMatch = 64 << 10
+// quickSteps is how many steps a call takes on a large document while its key is locked: half a millisecond.
+const quickSteps = 1 << 15
 
-// forkFor returns a fork of a document that a call searches, or reads much of, which it does when its key is not locked any more. It is
-// nil if the paths lead to some places, and what is read of the values there is little: whole says that it is all of them. Pages that are
-// on disk only are left there: a document that has some is read where it is.
-func forkFor(c *commands.Ctx, d *json.Document, whole bool, paths ...[]byte) *json.Document {
-	if pages, _ := d.Evicted(); pages > 0 || !c.WorthAFork(d.Size()) || !slices.ContainsFunc(paths, func(text []byte) bool { return isLong(d, text, whole) }) {
-		return nil
-	}
-	if forks, bytes := commands.Fork(c, d); bytes > 0 {
-		return forks[0]
-	}
-	return nil
+// isLarge reports whether a document is for [readLarge]. One with pages on disk only cannot be forked.
+func isLarge(c *commands.Ctx, d *json.Document) bool {
+	pages, _ := d.Evicted()
+	return pages == 0 && c.WorthAFork(d.Size())
 }
 
-// isLong reports whether it may take long to read what a path matches.
-func isLong(d *json.Document, text []byte, whole bool) bool {
-	p, err := parsePath(text)
-	if err != nil {
-		return false
+// readLarge replies with what read finds in a large document. It does that while the key is locked if few steps are enough, as quick
+// demands; if not, read begins anew in a fork, when the key is not locked any more.
+func readLarge(c *commands.Ctx, d *json.Document, read func(d *json.Document, quick bool) error) error {
+	mark := c.Reply.Len()
+	err := read(d, true)
+	if err != errSteps {
+		return err
 	}
-	place, ok := p.Place()
-	if !ok {
-		return true
-	}
-	v, found := d.Lookup(place)
-	return whole && found && v.Memory() > quickMatch
+	c.Reply.Rewind(mark)
+	forks, _ := commands.Fork(c, d)
+	return c.TryLater(func() error { return read(forks[0], false) })
 }
+
+// newSearch returns the search of a call on one document.
+func newSearch(d *json.Document, quick bool) *path.Search {
+	if quick {
+		return &path.Search{Steps: json.NewBudget(quickSteps)}
+	}
+	return path.NewSearch(d.Bytes())
+}
+
+// isLong reports whether a value is too much to read in a quick call.
+func isLong(v json.Value, quick bool) bool { return quick && v.Memory()/2 > quickSteps }
 
 // update is a change of a document.
 type update struct {

@@ -104,18 +104,18 @@ func get(c *commands.Ctx) error {
 	if len(o.paths) == 0 {
 		o.paths = rootPaths
 	}
-	if fork := forkFor(c, d, true, o.paths...); fork != nil {
+	if isLarge(c, d) {
 		later := o
 		later.paths = commands.CopyArgs(o.paths)
-		return c.TryLater(func() error { return later.reply(c, fork) })
+		return readLarge(c, d, func(d *json.Document, quick bool) error { return later.reply(c, d, quick) })
 	}
-	return o.reply(c, d)
+	return o.reply(c, d, false)
 }
 
-// reply replies with what the paths match in a document.
-func (o getOptions) reply(c *commands.Ctx, d *json.Document) (err error) {
+// reply replies with what the paths match in a document: see readLarge.
+func (o getOptions) reply(c *commands.Ctx, d *json.Document, quick bool) (err error) {
 	if o.format != asText {
-		return getTyped(c, d, &o)
+		return getTyped(c, d, &o, quick)
 	}
 	s := scratches.Get().(*scratch)
 	defer s.release()
@@ -123,11 +123,11 @@ func (o getOptions) reply(c *commands.Ctx, d *json.Document) (err error) {
 	if o.layout != (json.Layout{}) {
 		s.print.Limit = int(min(c.Host.Limits().MaxBulk, maxLayout+4*int64(d.Size())))
 	}
-	g := getter{print: &s.print, d: d}
+	g := getter{print: &s.print, d: d, quick: quick}
 	if len(o.paths) == 1 {
 		err = g.one(o.paths[0])
 	} else {
-		g.search = path.NewSearch(d.Bytes())
+		g.search = newSearch(d, quick)
 		err = g.many(o.paths)
 	}
 	if err == nil && s.print.Over {
@@ -144,6 +144,7 @@ type getter struct {
 	print  *json.Printer
 	search *path.Search
 	d      *json.Document
+	quick  bool
 }
 
 // one prints what the only path matches.
@@ -156,7 +157,7 @@ func (g *getter) one(text []byte) error {
 	if pages, _ := g.d.Evicted(); ok && pages == 0 { // others are read where they are
 		return g.place(p, place)
 	}
-	g.search = path.NewSearch(g.d.Bytes())
+	g.search = newSearch(g.d, g.quick)
 	return g.matches(p, !p.Legacy, 0)
 }
 
@@ -164,6 +165,8 @@ func (g *getter) one(text []byte) error {
 func (g *getter) place(p *path.Path, place []json.Step) error {
 	v, found := g.d.Lookup(place)
 	switch {
+	case found && isLong(v, g.quick):
+		return errSteps
 	case p.Legacy && !found:
 		return errNoPath
 	case p.Legacy:
@@ -240,6 +243,9 @@ func (g *getter) matches(p *path.Path, array bool, depth int) error {
 	n := 0
 	g.print.Text = append(g.print.Text, '[')
 	ok := g.search.Each(p, g.d.Root(), false, func(m path.Match) bool {
+		if isLong(m.Value, g.quick) {
+			return g.search.Steps.Take(m.Memory() / 2) // which it has not
+		}
 		if n > 0 {
 			g.print.Text = append(g.print.Text, ',')
 		}
@@ -260,9 +266,9 @@ func (g *getter) matches(p *path.Path, array bool, depth int) error {
 }
 
 // getTyped replies with an array for each path, legacy or not, of the values that it matches.
-func getTyped(c *commands.Ctx, d *json.Document, o *getOptions) error {
+func getTyped(c *commands.Ctx, d *json.Document, o *getOptions, quick bool) error {
 	c.Reply.Array(len(o.paths))
-	search := path.NewSearch(d.Bytes())
+	search := newSearch(d, quick)
 	for _, text := range o.paths {
 		p, err := path.Parse(text)
 		if err != nil {

@@ -16,7 +16,8 @@ type reading struct {
 	forgives bool         // a legacy path that is none leads nowhere
 	always   bool         // a missing key is an error for a legacy path too
 	whole    bool         // the call reads all of a match
-	after    func() error // returns an error of all matches, nil: there is none
+	steps    *json.Budget // what is taken for each match; nil: that is nothing to speak of
+	quick    bool         // see readLarge
 }
 
 // eachMatch reads a key and a path, and replies with what one writes for a match: for a JSONPath in
@@ -44,29 +45,36 @@ func eachMatch(c *commands.Ctx, r reading, one func(json.Value) error) error {
 		}
 		return err
 	}
-	if fork := forkFor(c, d, r.whole, text); fork != nil {
-		return c.TryLater(func() error { return r.matches(c, fork, p, one) })
+	if isLarge(c, d) {
+		return readLarge(c, d, func(d *json.Document, quick bool) error {
+			r := r
+			r.quick = quick
+			return r.matches(c, d, p, one)
+		})
 	}
 	return r.matches(c, d, p, one)
 }
 
 // matches replies with what one writes for the matches of a path.
 func (r reading) matches(c *commands.Ctx, d *json.Document, p *path.Path, one func(json.Value) error) (err error) {
+	if r.steps != nil {
+		*r.steps = *path.Budget(0)
+	}
 	if p.Legacy {
 		err = firstMatch(c, d, p, r, one)
 	} else {
-		err = allMatches(c, d, p, path.NewSearch(d.Bytes()), r.whole, one)
+		err = allMatches(c, d, p, newSearch(d, r.quick), r.whole, one)
 	}
-	if err == nil && r.after != nil {
-		err = r.after()
+	if err == nil && r.steps != nil && r.steps.Spent() {
+		err = errSteps
 	}
 	return err
 }
 
 func firstMatch(c *commands.Ctx, d *json.Document, p *path.Path, r reading, one func(json.Value) error) error {
-	v, found, ok := path.NewSearch(d.Bytes()).First(p, d.Root())
+	v, found, ok := newSearch(d, r.quick).First(p, d.Root())
 	switch {
-	case !ok:
+	case !ok, found && r.whole && isLong(v, r.quick):
 		return errSteps
 	case found:
 		return one(v)
