@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"math"
-
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 )
@@ -15,7 +13,8 @@ func (s *Schedule) Alter(ch *structures.Change, c Config) error {
 	if s.policyNum == 0 {
 		return ErrNotCreated
 	}
-	next := s.altered(c)
+	next := s.config
+	next.Probes, next.LeaseMillis, next.Explore, next.QuietMillis = c.Probes, c.LeaseMillis, c.Explore+0, c.QuietMillis
 	if err := next.checkNumbers(); err != nil {
 		return err
 	}
@@ -29,13 +28,6 @@ func (s *Schedule) Alter(ch *structures.Change, c Config) error {
 	ch.Uint(uint64(next.QuietMillis))
 	s.alter(next)
 	return nil
-}
-
-// altered is the present configuration with the numbers of another that may change.
-func (s *Schedule) altered(c Config) Config {
-	next := s.config
-	next.Probes, next.LeaseMillis, next.Explore, next.QuietMillis = c.Probes, c.LeaseMillis, c.Explore+0, c.QuietMillis
-	return next
 }
 
 func (s *Schedule) alter(next Config) {
@@ -160,22 +152,6 @@ func (c Config) with(policy string) Config {
 	return c
 }
 
-func (s *Schedule) applyPolicy(args *structures.Args) error {
-	number := args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if number > math.MaxUint8 {
-		return structures.ErrCorrupt
-	}
-	p, err := scheduler.PolicyNumbered(byte(number))
-	if err != nil || s.suits(&p, s.config.Budget) != nil {
-		return structures.ErrCorrupt
-	}
-	s.setPolicy(&p)
-	return nil
-}
-
 // AlterPrice changes the price of probes; 0: it is learnt. Errors: ErrNotCreated,
 // ErrPriceOf.
 func (s *Schedule) AlterPrice(ch *structures.Change, price float64) error {
@@ -203,17 +179,4 @@ func (s *Schedule) CheckPrice(ch *structures.Change, price float64) error {
 func (s *Schedule) setPrice(price float64) {
 	s.config.Price, s.table.Price = price, price
 	s.version = versionSignals
-}
-
-func (s *Schedule) applyPrice(args *structures.Args) error {
-	price := math.Float64frombits(args.Uint())
-	if err := args.Done(); err != nil {
-		return err
-	}
-	next := s.config
-	if next.Price = price; next.checkNumbers() != nil {
-		return structures.ErrCorrupt
-	}
-	s.setPrice(price)
-	return nil
 }

@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"math"
-
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 )
@@ -11,19 +9,6 @@ func (s *Schedule) setBudget(b float64) {
 	s.config.Budget = b
 	s.purse = scheduler.Purse{Budget: b, Left: min(s.purse.Left, b), Step: max(s.purse.Step, s.clock.step)}
 	s.version = versionSignals
-}
-
-func (s *Schedule) applyBudget(args *structures.Args) error {
-	b := math.Float64frombits(args.Uint())
-	if err := args.Done(); err != nil {
-		return err
-	}
-	next := s.config
-	if next.Budget = b; next.checkNumbers() != nil || b > 0 && !s.ranks {
-		return structures.ErrCorrupt
-	}
-	s.setBudget(b)
-	return nil
 }
 
 // Pay says what the probe of a leased node has cost: the difference to the cost of the
@@ -61,17 +46,4 @@ func (s *Schedule) paid(slot int, cost float64, now int64) {
 	s.table.Store(slot, n)
 	s.policy.Touch(slot)
 	s.touch(slot)
-}
-
-func (s *Schedule) applyPay(args *structures.Args) error {
-	slot, err := s.slotOf(args.Uint())
-	cost, now := math.Float64frombits(args.Uint()), args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if err != nil || scheduler.CheckNumber(cost) != nil || now > maxTime {
-		return structures.ErrCorrupt
-	}
-	s.paid(slot, cost, int64(now))
-	return nil
 }

@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"math"
-
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 )
@@ -74,19 +72,4 @@ func (s *Schedule) setPast(slot int, p Past, now int64) {
 	s.table.Store(slot, n)
 	s.policy.Touch(slot)
 	s.touch(slot)
-}
-
-func (s *Schedule) applyPast(args *structures.Args) error {
-	slot, err := s.slotOf(args.Uint())
-	age, probes, items := args.Uint(), args.Uint(), math.Float64frombits(args.Uint())
-	now := args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	p := Past{Age: int64(age) - 1, Probes: int64(probes) - 1, Items: items}
-	if err != nil || age > scheduler.MaxStep+1 || probes > scheduler.MaxStep+1 || now > maxTime || s.CheckPast(nil, p) != nil {
-		return structures.ErrCorrupt
-	}
-	s.setPast(slot, p, int64(now))
-	return nil
 }

@@ -55,7 +55,8 @@ func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis
 		}
 		ch.Bytes(list)
 	}
-	s.hand(now, step, leaseMillis, s.chosen)
+	s.calls++
+	s.give(now, step, leaseMillis, s.chosen)
 	return s.picks, nil
 }
 
@@ -125,12 +126,6 @@ func (s *Schedule) pick(count int, step int64) []int {
 		chosen = scheduler.Explore(chosen, &s.table, explored, s.draws)
 	}
 	return chosen
-}
-
-// hand applies a NEXT: its time, its step and its picks.
-func (s *Schedule) hand(now, step, leaseMillis int64, slots []int) {
-	s.calls++
-	s.give(now, step, leaseMillis, slots)
 }
 
 // give hands out nodes in a step.

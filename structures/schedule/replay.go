@@ -44,286 +44,174 @@ func (s *Schedule) Apply(op byte, args *structures.Args) error {
 	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opEnd {
 		return fmt.Errorf("schedule: operation %d on a schedule in the wrong state: %w", op, structures.ErrCorrupt)
 	}
-	err := structures.ErrUnknownChange
+	r := record{args: args, table: &s.table}
 	switch op {
 	case opCreate:
-		err = s.applyCreate(args)
+		s.replayCreate(&r)
 	case opAdd:
-		err = s.applyAdd(args, 1<<fieldBorn-1)
+		s.replayAdd(&r, 1<<fieldBorn-1)
 	case opPut:
-		err = s.applyAdd(args, allParams)
-	case opSignal:
-		err = s.applySignal(args)
-	case opQuiet:
-		err = s.applyQuiet(args)
-	case opRemove:
-		err = s.applyRemove(args)
-	case opAlter:
-		err = s.applyAlter(args)
-	case opGroup:
-		err = s.applyGroup(args)
-	case opLimit:
-		err = s.applyLimit(args)
-	case opHold:
-		err = s.applyHold(args)
-	case opPrice:
-		err = s.applyPrice(args)
-	case opBudget:
-		err = s.applyBudget(args)
-	case opPay:
-		err = s.applyPay(args)
-	case opPolicy:
-		err = s.applyPolicy(args)
-	case opPast:
-		err = s.applyPast(args)
-	case opByHost:
-		err = s.applyByHost(args)
-	case opPause:
-		err = s.applyPause(args)
-	case opResume:
-		err = s.applyResume(args)
-	case opNext:
-		err = s.applyNext(args, s.hand)
-	case opTake:
-		err = s.applyNext(args, s.give)
-	case opObserve:
-		err = s.applyObserve(args)
-	case opFail:
-		err = s.applyFail(args)
+		s.replayAdd(&r, allParams)
+	case opNext, opTake:
+		s.replayNext(op, &r)
+	case opRemove, opObserve, opFail, opSignal, opPause, opResume, opPast, opPay:
+		s.replayNode(op, &r)
+	case opGroup, opLimit, opHold:
+		s.replayGroup(op, &r)
+	case opQuiet, opAlter, opByHost, opBudget, opPolicy, opPrice:
+		s.replayConfig(op, &r)
+	default:
+		r.err = structures.ErrUnknownChange
 	}
-	if err != nil {
-		return fmt.Errorf("schedule: operation %d: %w", op, err)
+	if r.err != nil {
+		return fmt.Errorf("schedule: operation %d: %w", op, r.err)
 	}
 	return nil
 }
 
-func (s *Schedule) applyCreate(args *structures.Args) error {
-	policy, estimator := args.Uint(), args.Uint()
-	probes := args.Uint()
-	c := Config{Window: math.Float64frombits(args.Uint()), Seed: args.Uint()}
-	step, lease := args.Uint(), args.Uint()
-	c.Explore = math.Float64frombits(args.Uint())
-	now := args.Uint()
-	if err := args.Done(); err != nil {
-		return err
+func (s *Schedule) replayCreate(r *record) {
+	policy, estimator := byte(r.number(math.MaxUint8)), byte(r.number(math.MaxUint8))
+	c := Config{Probes: int(r.number(MaxCount)), Window: r.float(), Seed: r.args.Uint(), StepMillis: r.number(MaxMillis),
+		LeaseMillis: r.number(MaxMillis), Explore: r.float()}
+	now := r.time()
+	if !r.holds(true) {
+		return
 	}
-	if policy > math.MaxUint8 || estimator > math.MaxUint8 || probes > MaxCount ||
-		step > MaxMillis || lease > MaxMillis || now > maxTime {
-		return structures.ErrCorrupt
+	if err := s.restore(policy, estimator, c); err != nil {
+		r.err = fmt.Errorf("%w: %w", err, structures.ErrCorrupt)
+		return
 	}
-	c.Probes, c.StepMillis, c.LeaseMillis = int(probes), int64(step), int64(lease)
-	if err := s.restore(byte(policy), byte(estimator), c); err != nil {
-		return fmt.Errorf("%w: %w", err, structures.ErrCorrupt)
-	}
-	s.clock = clock{stepMillis: c.StepMillis, epoch: int64(now), now: int64(now), seen: int64(now)}
-	return nil
+	s.clock = clock{stepMillis: c.StepMillis, epoch: now, now: now, seen: now}
 }
 
-// applyAdd adds a node whose parameters are some of known.
-func (s *Schedule) applyAdd(args *structures.Args, known uint64) error {
-	node, now := args.Bytes(), args.Uint()
-	r := reader{structures.Reader{B: args.Bytes()}}
-	if err := args.Done(); err != nil {
-		return err
+// replayAdd adds a node whose parameters are some of known.
+func (s *Schedule) replayAdd(r *record, known uint64) {
+	node, now := r.args.Bytes(), r.time()
+	params := reader{structures.Reader{B: r.args.Bytes()}}
+	mask := params.Uint(known)
+	p := params.params(mask)
+	params.shares(mask, &p)
+	params.terms(mask, &p)
+	if r.holds(params.whole() && mask&^known == 0 && s.checkNode(node, &p) == nil) {
+		s.add(node, p, now)
 	}
-	mask := r.Uint(known)
-	p := r.params(mask)
-	r.shares(mask, &p)
-	r.terms(mask, &p)
-	if r.done("parameters") != nil || mask&^known != 0 || now > maxTime || s.checkNode(node, &p) != nil {
-		return structures.ErrCorrupt
-	}
-	s.add(node, p, int64(now))
-	return nil
 }
 
-func (s *Schedule) applySignal(args *structures.Args) error {
-	slot, err := s.slotOf(args.Uint())
-	nats, now := math.Float64frombits(args.Uint()), args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if err != nil || !(nats >= 0 && nats <= scheduler.MaxNats) || now > maxTime {
-		return structures.ErrCorrupt
-	}
-	s.signal(slot, nats, int64(now))
-	return nil
-}
-
-func (s *Schedule) applyQuiet(args *structures.Args) error {
-	quiet := args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if quiet > MaxMillis {
-		return structures.ErrCorrupt
-	}
-	s.setQuiet(int64(quiet))
-	return nil
-}
-
-func (s *Schedule) applyRemove(args *structures.Args) error {
-	slot, err := s.slotOf(args.Uint())
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	s.remove(slot)
-	return nil
-}
-
-func (s *Schedule) applyAlter(args *structures.Args) error {
-	probes, lease := args.Uint(), args.Uint()
-	explore, quiet := math.Float64frombits(args.Uint()), args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if probes > MaxCount || lease > MaxMillis || quiet > MaxMillis {
-		return structures.ErrCorrupt
-	}
-	next := s.altered(Config{Probes: int(probes), LeaseMillis: int64(lease), Explore: explore, QuietMillis: int64(quiet)})
-	if next.checkNumbers() != nil {
-		return structures.ErrCorrupt
-	}
-	s.alter(next)
-	return nil
-}
-
-func (s *Schedule) applyGroup(args *structures.Args) error {
-	slot, err := s.slotOf(args.Uint())
-	group, now := args.Bytes(), args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if err != nil || len(group) > 0 && s.checkGroup(group) != nil || now > maxTime {
-		return structures.ErrCorrupt
-	}
-	s.setGroup(slot, string(group), int64(now))
-	return nil
-}
-
-func (s *Schedule) applyLimit(args *structures.Args) error {
-	group := args.Bytes()
-	gap, rest, steps, concurrency := args.Uint(), args.Uint(), args.Uint(), args.Uint()
-	now := args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if s.checkGroup(group) != nil || gap > MaxMillis || rest > MaxMillis || steps > scheduler.MaxStep ||
-		concurrency > math.MaxInt32 || now > maxTime {
-		return structures.ErrCorrupt
-	}
-	l := scheduler.Limits{Gap: int64(gap), Rest: int64(rest), Steps: int64(steps), Concurrency: int32(concurrency)}
-	s.limit(string(group), l, int64(now))
-	return nil
-}
-
-func (s *Schedule) applyHold(args *structures.Args) error {
-	group, until, now := args.Bytes(), args.Uint(), args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if s.checkGroup(group) != nil || until > forever || now > maxTime {
-		return structures.ErrCorrupt
-	}
-	s.hold(string(group), int64(until), int64(now))
-	return nil
-}
-
-func (s *Schedule) applyByHost(args *structures.Args) error {
-	on := args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if on != 1 {
-		return structures.ErrCorrupt
-	}
-	s.setByHost()
-	return nil
-}
-
-func (s *Schedule) applyPause(args *structures.Args) error {
-	slot, err := s.slotOf(args.Uint())
-	until, now := args.Uint(), args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if err != nil || until > forever || now > maxTime {
-		return structures.ErrCorrupt
-	}
-	s.pause(slot, int64(until), int64(now))
-	return nil
-}
-
-func (s *Schedule) applyResume(args *structures.Args) error {
-	slot, err := s.slotOf(args.Uint())
-	now := args.Uint()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if err != nil || now > maxTime {
-		return structures.ErrCorrupt
-	}
-	s.resume(slot, int64(now))
-	return nil
-}
-
-// applyNext replays what hands out nodes.
-func (s *Schedule) applyNext(args *structures.Args, hand func(now, step, leaseMillis int64, slots []int)) error {
-	now, step, lease := args.Uint(), args.Uint(), args.Uint()
-	list := args.Bytes()
-	if err := args.Done(); err != nil {
-		return err
-	}
-	if now > maxTime || step > scheduler.MaxStep || int64(step) < s.clock.step || lease > MaxMillis {
-		return structures.ErrCorrupt
-	}
+// replayNext replays what hands out nodes.
+func (s *Schedule) replayNext(op byte, r *record) {
+	now, step, lease := r.time(), r.number(scheduler.MaxStep), r.number(MaxMillis)
+	list := r.args.Bytes()
 	s.chosen = s.chosen[:0]
-	for len(list) > 0 {
+	for len(list) > 0 && !r.bad {
 		v, w := binary.Uvarint(list)
-		slot, err := s.slotOf(v)
-		if w <= 0 || err != nil || len(s.chosen) == MaxCount {
-			return structures.ErrCorrupt
+		if r.bad = w <= 0 || len(s.chosen) == MaxCount; r.bad {
+			break
 		}
-		s.chosen = append(s.chosen, slot)
+		s.chosen = append(s.chosen, r.used(v))
 		list = list[w:]
 	}
-	hand(max(int64(now), s.clock.now), int64(step), int64(lease), s.chosen)
-	return nil
+	if !r.holds(step >= s.clock.step) {
+		return
+	}
+	if op == opNext {
+		s.calls++
+	}
+	s.give(max(now, s.clock.now), step, lease, s.chosen)
 }
 
-func (s *Schedule) applyObserve(args *structures.Args) error {
-	slot, err := s.slotOf(args.Uint())
-	items, now := math.Float64frombits(args.Uint()), args.Uint()
-	if err := args.Done(); err != nil {
-		return err
+// replayNode replays what happened to one node.
+func (s *Schedule) replayNode(op byte, r *record) {
+	slot := r.slot()
+	switch op {
+	case opRemove:
+		if r.holds(true) {
+			s.remove(slot)
+		}
+	case opObserve:
+		if items, now := r.amount(), r.time(); r.holds(true) {
+			s.observe(slot, items, now)
+		}
+	case opFail:
+		if now := r.time(); r.holds(true) {
+			s.fail(slot, now)
+		}
+	case opSignal:
+		if nats, now := r.float(), r.time(); r.holds(nats >= 0 && nats <= scheduler.MaxNats) {
+			s.signal(slot, nats, now)
+		}
+	case opPause:
+		if until, now := r.number(forever), r.time(); r.holds(true) {
+			s.pause(slot, until, now)
+		}
+	case opResume:
+		if now := r.time(); r.holds(true) {
+			s.resume(slot, now)
+		}
+	case opPast:
+		p := Past{Age: r.number(scheduler.MaxStep+1) - 1, Probes: r.number(scheduler.MaxStep+1) - 1, Items: r.float()}
+		if now := r.time(); r.holds(s.CheckPast(nil, p) == nil) {
+			s.setPast(slot, p, now)
+		}
+	case opPay:
+		if cost, now := r.amount(), r.time(); r.holds(true) {
+			s.paid(slot, cost, now)
+		}
 	}
-	if err != nil || scheduler.CheckNumber(items) != nil || now > maxTime {
-		return structures.ErrCorrupt
-	}
-	s.observe(slot, items, int64(now))
-	return nil
 }
 
-func (s *Schedule) applyFail(args *structures.Args) error {
-	slot, err := s.slotOf(args.Uint())
-	now := args.Uint()
-	if err := args.Done(); err != nil {
-		return err
+// replayGroup replays what happened to a group, or a node's change of its group.
+func (s *Schedule) replayGroup(op byte, r *record) {
+	switch op {
+	case opGroup:
+		slot, group, now := r.slot(), r.args.Bytes(), r.time()
+		if r.holds(len(group) == 0 || s.checkGroup(group) == nil) {
+			s.setGroup(slot, string(group), now)
+		}
+	case opLimit:
+		group := r.args.Bytes()
+		l := scheduler.Limits{Gap: r.number(MaxMillis), Rest: r.number(MaxMillis), Steps: r.number(scheduler.MaxStep),
+			Concurrency: int32(r.number(math.MaxInt32))}
+		if now := r.time(); r.holds(s.checkGroup(group) == nil) {
+			s.limit(string(group), l, now)
+		}
+	case opHold:
+		group, until, now := r.args.Bytes(), r.number(forever), r.time()
+		if r.holds(s.checkGroup(group) == nil) {
+			s.hold(string(group), until, now)
+		}
 	}
-	if err != nil || now > maxTime {
-		return structures.ErrCorrupt
-	}
-	s.fail(slot, int64(now))
-	return nil
 }
 
-// slotOf checks a recorded slot: it must be in use.
-func (s *Schedule) slotOf(v uint64) (int, error) {
-	if v >= scheduler.MaxNodes || !s.table.Has(int(v)) {
-		return 0, structures.ErrCorrupt
+// replayConfig replays a change of the configuration.
+func (s *Schedule) replayConfig(op byte, r *record) {
+	next := s.config
+	switch op {
+	case opQuiet:
+		if next.QuietMillis = r.number(MaxMillis); r.holds(true) {
+			s.config, s.version = next, versionSignals
+		}
+	case opByHost:
+		if next.ByHost = true; r.holds(r.number(1) == 1) {
+			s.config, s.version = next, versionSignals
+		}
+	case opAlter:
+		next.Probes, next.LeaseMillis = int(r.number(MaxCount)), r.number(MaxMillis)
+		next.Explore, next.QuietMillis = r.float()+0, r.number(MaxMillis)
+		if r.holds(next.checkNumbers() == nil) {
+			s.alter(next)
+		}
+	case opBudget:
+		if next.Budget = r.float(); r.holds(next.checkNumbers() == nil && (next.Budget <= 0 || s.ranks)) {
+			s.setBudget(next.Budget)
+		}
+	case opPrice:
+		if next.Price = r.float(); r.holds(next.checkNumbers() == nil) {
+			s.setPrice(next.Price)
+		}
+	case opPolicy:
+		p, err := scheduler.PolicyNumbered(byte(r.number(math.MaxUint8)))
+		if r.holds(err == nil && s.suits(&p, s.config.Budget) == nil) {
+			s.setPolicy(&p)
+		}
 	}
-	return int(v), nil
 }

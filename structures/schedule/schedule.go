@@ -75,14 +75,21 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 	if err != nil {
 		return err
 	}
-	for _, later := range []struct {
+	later := [...]struct {
 		op   byte
 		used bool
-	}{{opQuiet, c.QuietMillis > 0}, {opByHost, c.ByHost}, {opBudget, c.Budget > 0}, {opPrice, c.Price > 0}} {
-		if !later.used {
+		arg  uint64
+	}{
+		{opQuiet, c.QuietMillis > 0, uint64(c.QuietMillis)},
+		{opByHost, c.ByHost, 1},
+		{opBudget, c.Budget > 0, floatBits(c.Budget)},
+		{opPrice, c.Price > 0, floatBits(c.Price)},
+	}
+	for _, l := range later {
+		if !l.used {
 			continue
 		}
-		if err := ch.Permit(later.op); err != nil {
+		if err := ch.Permit(l.op); err != nil {
 			return err
 		}
 	}
@@ -99,25 +106,15 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 	ch.Uint(uint64(c.LeaseMillis))
 	ch.Uint(floatBits(c.Explore))
 	ch.Uint(uint64(now))
-	if c.QuietMillis > 0 {
-		ch.Op(opQuiet, 1)
-		ch.Uint(uint64(c.QuietMillis))
-		s.setQuiet(c.QuietMillis)
-	}
-	if c.ByHost {
-		ch.Op(opByHost, 1)
-		ch.Uint(1)
-		s.setByHost()
+	for _, l := range later {
+		if l.used {
+			ch.Op(l.op, 1)
+			ch.Uint(l.arg)
+			s.version = versionSignals
+		}
 	}
 	if c.Budget > 0 {
-		ch.Op(opBudget, 1)
-		ch.Uint(floatBits(c.Budget))
 		s.setBudget(c.Budget)
-	}
-	if c.Price > 0 {
-		ch.Op(opPrice, 1)
-		ch.Uint(floatBits(c.Price))
-		s.setPrice(c.Price)
 	}
 	return nil
 }

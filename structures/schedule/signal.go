@@ -79,16 +79,6 @@ func (s *Schedule) signal(slot int, nats float64, now int64) {
 	s.touch(slot)
 }
 
-func (s *Schedule) setQuiet(millis int64) {
-	s.config.QuietMillis = millis
-	s.version = versionSignals
-}
-
-func (s *Schedule) setByHost() {
-	s.config.ByHost = true
-	s.version = versionSignals
-}
-
 // handedOut notes the time of a hand-out if signals are compared with it.
 func (s *Schedule) handedOut(slot int, now int64) {
 	if s.config.QuietMillis == 0 {
