@@ -45,5 +45,5 @@ func (s *Schedule) paid(slot int, cost float64, now int64) {
 	n.Pay(cost)
 	s.table.Store(slot, n)
 	s.policy.Touch(slot)
-	s.touch(slot)
+	s.changed.touch(slot)
 }

@@ -189,7 +189,7 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 	for slot := s.table.After(first); slot >= 0 && slot < first+scheduler.PageSize; slot = s.table.After(slot + 1) {
 		s.unseat(slot)
 	}
-	s.unseatGroups(int32(first))
+	s.groups.unseat(int32(first))
 	if !s.seatPage(page, func(i int) int { return first + i }) {
 		return fmt.Errorf("schedule: page %d: %w", id, structures.ErrCorrupt)
 	}
@@ -230,10 +230,10 @@ func (s *Schedule) Complete() error {
 // the slot for a place in the page.
 func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 	r := reader{structures.Reader{B: page}}
-	s.groups.counted = false
+	s.counted = false
 	used := r.fixed()
 	if used == 0 && s.version == versionSignals {
-		s.seatGroups(&r)
+		s.groups.seat(&r)
 		used = r.fixed()
 	}
 	for i := range scheduler.PageSize {
@@ -247,7 +247,7 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 			r.Bad = true
 			break
 		}
-		if n.Group = s.renumber(n.Group); int(n.Group) >= scheduler.MaxNodes {
+		if n.Group = s.groups.renumber(n.Group); int(n.Group) >= scheduler.MaxNodes {
 			r.Bad = true
 			break
 		}
@@ -261,52 +261,6 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		}
 	}
 	return r.whole()
-}
-
-// renumber is the number that a group of a page that is appended gets: the numbers of
-// another program may be few and great.
-func (s *Schedule) renumber(number int32) int32 {
-	if number == 0 || s.groups.renumbered == nil {
-		return number
-	}
-	got, ok := s.groups.renumbered[number]
-	if !ok {
-		got = int32(len(s.groups.renumbered) + 1)
-		s.groups.renumbered[number] = got
-	}
-	return got
-}
-
-// unseatGroups takes out the groups from a number on that are of its page.
-func (s *Schedule) unseatGroups(first int32) {
-	for i := range int32(scheduler.PageSize) {
-		if s.table.Groups.Of(first+i) != nil {
-			s.table.Groups.Remove(first + i)
-			s.groups.drop(first + i)
-		}
-	}
-}
-
-// seatGroups reads the groups of a page.
-func (s *Schedule) seatGroups(r *reader) {
-	first := int32(r.Uint(scheduler.MaxNodes/scheduler.PageSize-1)) * scheduler.PageSize
-	used := r.fixed()
-	if used == 0 || first == 0 && used&1 != 0 {
-		r.Bad = true // there is no group 0
-	}
-	for i := range int32(scheduler.PageSize) {
-		if used>>i&1 == 0 || r.Bad {
-			continue
-		}
-		name, g := r.group()
-		number := s.renumber(first + i)
-		if _, twice := s.groups.numbers[name]; twice || name == "" || s.table.Groups.Of(number) != nil || r.Bad {
-			r.Bad = true
-			return
-		}
-		s.groups.put(number, name)
-		s.table.Groups.Put(number, g)
-	}
 }
 
 func (r *reader) group() (name string, g scheduler.Group) {

@@ -36,7 +36,7 @@ func (s *Schedule) Preview(nowMillis int64) (*Preview, error) {
 	c.version, c.clock, c.calls, c.purse = s.version, s.clock, s.calls, s.purse
 	c.table, c.names = s.table.Clone(), s.names.clone()
 	c.leases, c.pauses = s.leases.clone(), s.pauses.clone()
-	c.groups = groups{numbers: maps.Clone(s.groups.numbers), names: slices.Clone(s.groups.names)}
+	c.groups.numbers, c.groups.names = maps.Clone(s.groups.numbers), slices.Clone(s.groups.names)
 	return &Preview{c, now}, nil
 }
 

@@ -3,7 +3,6 @@ package schedule
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 
 	"github.com/vigildb/vigil/scheduler"
 )
@@ -214,24 +213,16 @@ func headFloat(field int) bool {
 
 // Pages visits the pages that changed since Clean, or all.
 func (s *Schedule) Pages(all bool, visit func(id uint64, page []byte)) {
-	var buf []byte
+	after := s.changed.after
 	if all {
-		for id := s.pageAfter(0); id >= 0; id = s.pageAfter(id + 1) {
-			if buf = s.appendPage(buf[:0], id); len(buf) > 0 {
-				visit(uint64(id), buf)
-			}
-		}
-		return
+		after = s.pageAfter
 	}
-	for w, word := range s.dirty {
-		for ; word != 0; word &= word - 1 {
-			id := w*64 + bits.TrailingZeros64(word)
-			buf = s.appendPage(buf[:0], id)
-			if len(buf) == 0 {
-				visit(uint64(id), nil)
-				continue
-			}
+	var buf []byte
+	for id := after(0); id >= 0; id = after(id + 1) {
+		if buf = s.appendPage(buf[:0], id); len(buf) > 0 {
 			visit(uint64(id), buf)
+		} else if !all {
+			visit(uint64(id), nil)
 		}
 	}
 }
@@ -239,7 +230,7 @@ func (s *Schedule) Pages(all bool, visit func(id uint64, page []byte)) {
 // MarkAllDirty marks every page as changed.
 func (s *Schedule) MarkAllDirty() {
 	for id := s.pageAfter(0); id >= 0; id = s.pageAfter(id + 1) {
-		s.touch(id * scheduler.PageSize)
+		s.changed.touch(id * scheduler.PageSize)
 	}
 }
 
@@ -259,30 +250,28 @@ func (s *Schedule) pageAfter(id int) int {
 // marks them as stored, and reports whether there are others.
 func (s *Schedule) Flush(n int, visit func(id uint64, page []byte)) (more bool) {
 	var buf []byte
-	for w := range s.dirty {
-		for ; s.dirty[w] != 0; s.dirty[w] &= s.dirty[w] - 1 {
-			if n == 0 {
-				return true
-			}
-			n--
-			id := w*64 + bits.TrailingZeros64(s.dirty[w])
-			if buf = s.appendPage(buf[:0], id); len(buf) == 0 {
-				visit(uint64(id), nil)
-			} else {
-				visit(uint64(id), buf)
-			}
+	for id := s.changed.after(0); id >= 0; id = s.changed.after(id + 1) {
+		if n == 0 {
+			return true
+		}
+		n--
+		s.changed.stored(id)
+		if buf = s.appendPage(buf[:0], id); len(buf) == 0 {
+			visit(uint64(id), nil)
+		} else {
+			visit(uint64(id), buf)
 		}
 	}
 	return false
 }
 
 // Clean marks every page as stored.
-func (s *Schedule) Clean() { clear(s.dirty) }
+func (s *Schedule) Clean() { clear(s.changed) }
 
 // appendPage appends page id, or nothing if it has no nodes.
 func (s *Schedule) appendPage(dst []byte, id int) []byte {
 	first, used := id*scheduler.PageSize, uint64(0)
-	dst = s.appendGroups(dst, id)
+	dst = s.groups.appendPage(dst, id)
 	at := len(dst)
 	if at > 0 {
 		dst = binary.LittleEndian.AppendUint64(dst, 0)
@@ -298,29 +287,6 @@ func (s *Schedule) appendPage(dst []byte, id int) []byte {
 		used |= 1 << i
 		l, _ := s.stored(first + i)
 		dst = appendNode(dst, s.names.of(first+i), &n, l, s.storedPause(first+i))
-	}
-	if used != 0 {
-		binary.LittleEndian.PutUint64(dst[at:], used)
-	}
-	return dst
-}
-
-// appendGroups appends the groups of page id, and what says that there are some.
-func (s *Schedule) appendGroups(dst []byte, id int) []byte {
-	first, used, at := id*scheduler.PageSize, uint64(0), 0
-	for i := range scheduler.PageSize {
-		g := s.table.Groups.Of(int32(first + i))
-		if g == nil {
-			continue
-		}
-		if used == 0 {
-			dst = binary.LittleEndian.AppendUint64(dst, 0)
-			dst = binary.AppendUvarint(dst, uint64(id))
-			at = len(dst)
-			dst = binary.LittleEndian.AppendUint64(dst, 0)
-		}
-		used |= 1 << i
-		dst = appendGroup(dst, s.groups.names[first+i], g)
 	}
 	if used != 0 {
 		binary.LittleEndian.PutUint64(dst[at:], used)

@@ -9,85 +9,6 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Groups are numbered, and stored beside the nodes of the page of their number. The
-// names are here, the rest is in scheduler.Groups: limits, holds, and what is learnt of
-// signals. A group goes with its last node, unless it has limits or is held.
-
-// maxGroups bounds the groups of a schedule: numbers begin with 1.
-const maxGroups = scheduler.MaxNodes - 1
-
-// groups are the names of groups.
-type groups struct {
-	numbers map[string]int32
-	names   []string // by number
-	bytes   int      // of names
-	// counted: what is derived from nodes, leases and groups is right.
-	counted bool
-	// renumbered maps numbers of pages that are appended to those that they get.
-	renumbered map[int32]int32
-}
-
-func (g *groups) put(number int32, name string) {
-	if g.numbers == nil {
-		g.numbers = make(map[string]int32)
-	}
-	for len(g.names) <= int(number) {
-		g.names = append(g.names, "")
-	}
-	g.names[number] = name
-	g.numbers[name] = number
-	g.bytes += len(name)
-}
-
-func (g *groups) drop(number int32) {
-	g.bytes -= len(g.names[number])
-	delete(g.numbers, g.names[number])
-	g.names[number] = ""
-	for n := len(g.names); n > 0 && g.names[n-1] == ""; n-- {
-		g.names = g.names[:n-1]
-	}
-}
-
-// size is the memory held, in bytes: a map entry takes 20 bytes and a control byte, at a
-// load of about two thirds.
-func (g *groups) size() int {
-	const mapEntry = 34
-	return g.bytes + 16*cap(g.names) + mapEntry*len(g.numbers)
-}
-
-// groupName is the name of a group, "" for none.
-func (s *Schedule) groupName(number int32) string {
-	if number <= 0 || int(number) >= len(s.groups.names) {
-		return ""
-	}
-	return s.groups.names[number]
-}
-
-// numberOf is the number of a group, which is made if there is none.
-func (s *Schedule) numberOf(name string) int32 {
-	number, ok := s.groups.numbers[name]
-	if !ok {
-		number = s.table.Groups.Free()
-		s.groups.put(number, name)
-		s.table.Groups.Put(number, scheduler.Group{})
-		s.touchGroup(number)
-	}
-	return number
-}
-
-// checkGroup returns ErrName or ErrFull if there cannot be a group of this name.
-func (s *Schedule) checkGroup(name []byte) error {
-	if len(name) == 0 || len(name) > MaxName {
-		return ErrName
-	}
-	if len(s.groups.numbers) >= maxGroups {
-		if _, ok := s.groups.numbers[string(name)]; !ok {
-			return ErrFull
-		}
-	}
-	return nil
-}
-
 // CheckGroup returns the error that SetGroup of a node that is there would, if so many
 // are given a group together.
 func (s *Schedule) CheckGroup(ch *structures.Change, group []byte, more int) error {
@@ -102,13 +23,6 @@ func (s *Schedule) CheckGroup(ch *structures.Change, group []byte, more int) err
 	return ch.Permit(opGroup)
 }
 
-// touchGroup marks the page of a group as changed.
-func (s *Schedule) touchGroup(number int32) {
-	if number > 0 {
-		s.touch(int(number))
-	}
-}
-
 // SetGroup puts a node into a group, which is made if there is none; an empty name
 // takes the node out of its group. Errors: ErrNotCreated, ErrNoNode, ErrName, ErrFull.
 func (s *Schedule) SetGroup(ch *structures.Change, node, group []byte, nowMillis int64) error {
@@ -119,11 +33,11 @@ func (s *Schedule) SetGroup(ch *structures.Change, node, group []byte, nowMillis
 	if !ok {
 		return ErrNoNode
 	}
-	if s.groupName(s.table.GroupOf(slot)) == string(group) {
+	if s.groups.name(s.table.GroupOf(slot)) == string(group) {
 		return nil
 	}
 	if len(group) > 0 {
-		if err := s.checkGroup(group); err != nil {
+		if err := s.groups.check(group); err != nil {
 			return err
 		}
 	}
@@ -143,7 +57,7 @@ func (s *Schedule) setGroup(slot int, group string, now int64) {
 	s.later(now)
 	number := int32(0)
 	if group != "" {
-		number = s.numberOf(group)
+		number = s.groups.number(group)
 	}
 	n := &s.node
 	s.table.Load(slot, n)
@@ -155,18 +69,9 @@ func (s *Schedule) setGroup(slot int, group string, now int64) {
 		s.table.Groups.Join(s.policy, number)
 	}
 	s.policy.Touch(slot)
-	s.touch(slot)
-	s.touchGroup(number)
-	s.sweepGroup(old)
-}
-
-// sweepGroup forgets a group that is not needed any more.
-func (s *Schedule) sweepGroup(number int32) {
-	if s.table.Groups.Idle(number, s.clock.now) {
-		s.table.Groups.Remove(number)
-		s.groups.drop(number)
-		s.touchGroup(number)
-	}
+	s.changed.touch(slot)
+	s.groups.touch(number)
+	s.groups.sweep(old, s.clock.now)
 }
 
 // Limit changes limits of a group, which is made if there is none. What is nil stays;
@@ -175,7 +80,7 @@ func (s *Schedule) Limit(ch *structures.Change, group []byte, gap, rest, steps, 
 	if s.policyNum == 0 {
 		return ErrNotCreated
 	}
-	if err := s.checkGroup(group); err != nil {
+	if err := s.groups.check(group); err != nil {
 		return err
 	}
 	var l scheduler.Limits
@@ -227,12 +132,12 @@ func (s *Schedule) limit(group string, l scheduler.Limits, now int64) {
 // changeGroup changes a group, which is made if it is not there.
 func (s *Schedule) changeGroup(group string, now int64, change func(g *scheduler.Group)) {
 	s.later(now)
-	number := s.numberOf(group)
+	number := s.groups.number(group)
 	g := *s.table.Groups.Of(number)
 	change(&g)
 	s.table.Groups.Put(number, g)
 	s.table.Groups.Look(s.policy, number)
-	s.touchGroup(number)
+	s.groups.touch(number)
 }
 
 // Hold closes a group for some milliseconds from now, whatever its limits, or ends
@@ -245,7 +150,7 @@ func (s *Schedule) Hold(ch *structures.Change, group []byte, millis, nowMillis i
 	case millis < 0 || millis > MaxMillis:
 		return ErrPause
 	}
-	if err := s.checkGroup(group); err != nil {
+	if err := s.groups.check(group); err != nil {
 		return err
 	}
 	if err := ch.Permit(opHold); err != nil {
@@ -302,16 +207,7 @@ func (s *Schedule) Groups() int { return len(s.groups.numbers) }
 
 // ScanGroups is Scan of groups.
 func (s *Schedule) ScanGroups(cursor uint64, count int, visit func(group string)) uint64 {
-	for at := max(cursor, 1); at < uint64(len(s.groups.names)); at++ {
-		if s.groups.names[at] == "" {
-			continue
-		}
-		if count--; count < 0 {
-			return at
-		}
-		visit(s.groups.names[at])
-	}
-	return 0
+	return s.groups.scan(cursor, count, visit)
 }
 
 // HostOf is the group of a node that is an address, by GroupHost: its host, in lower

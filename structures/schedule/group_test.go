@@ -98,7 +98,6 @@ func TestANodeOfNoGroupIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.table.Groups.Remove(1)
 	s.groups.drop(1)
 	s.Pages(true, func(id uint64, page []byte) {
 		if err := d.SetPage(id, page); err != nil {

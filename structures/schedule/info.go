@@ -100,7 +100,7 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 		{"signals", n.Signals.Count},
 		{"nats", n.Nats},
 		{"paused-ms", s.pauseLeft(slot, now)},
-		{"group", s.groupName(n.Group)},
+		{"group", s.groups.name(n.Group)},
 		{"deadline", n.Deadline},
 	}, nil
 }

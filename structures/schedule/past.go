@@ -71,5 +71,5 @@ func (s *Schedule) setPast(slot int, p Past, now int64) {
 	}
 	s.table.Store(slot, n)
 	s.policy.Touch(slot)
-	s.touch(slot)
+	s.changed.touch(slot)
 }

@@ -52,7 +52,7 @@ func (s *Schedule) pause(slot int, until, now int64) {
 	}
 	s.show(slot)
 	s.policy.Touch(slot)
-	s.touch(slot)
+	s.changed.touch(slot)
 }
 
 // setPause hides the node in a slot, which has no pause, until a time.
@@ -92,7 +92,7 @@ func (s *Schedule) resume(slot int, now int64) {
 	s.pauses.drop(slot)
 	s.show(slot)
 	s.policy.Touch(slot)
-	s.touch(slot)
+	s.changed.touch(slot)
 }
 
 // pauseLeft is how many milliseconds of a pause are left: 0 without a pause, -1 for

@@ -154,10 +154,10 @@ func (s *Schedule) give(now, step, leaseMillis int64, slots []int) {
 		}
 		s.handedOut(slot, now)
 		s.policy.Touch(slot)
-		s.touch(slot)
+		s.changed.touch(slot)
 		if group := s.table.GroupOf(slot); group != 0 {
 			s.table.Groups.Give(s.policy, group, now, step, leaseMillis == 0)
-			s.touchGroup(group)
+			s.groups.touch(group)
 		}
 	}
 }
@@ -221,8 +221,8 @@ func (s *Schedule) observe(slot int, items float64, now int64) {
 	s.unlease(slot)
 	scheduler.ObserveWhile(&s.table, s.policy, s.estimator, slot, items, l.step, l.nats, l.heard)
 	s.observed++
-	s.touch(slot)
-	s.touchGroup(s.table.GroupOf(slot)) // what it learnt
+	s.changed.touch(slot)
+	s.groups.touch(s.table.GroupOf(slot)) // what it learnt
 }
 
 func (s *Schedule) fail(slot int, now int64) {
@@ -231,5 +231,5 @@ func (s *Schedule) fail(slot int, now int64) {
 	s.unlease(slot)
 	s.failed++
 	s.policy.Touch(slot)
-	s.touch(slot)
+	s.changed.touch(slot)
 }

@@ -164,19 +164,19 @@ func (s *Schedule) replayGroup(op byte, r *record) {
 	switch op {
 	case opGroup:
 		slot, group, now := r.slot(), r.args.Bytes(), r.time()
-		if r.holds(len(group) == 0 || s.checkGroup(group) == nil) {
+		if r.holds(len(group) == 0 || s.groups.check(group) == nil) {
 			s.setGroup(slot, string(group), now)
 		}
 	case opLimit:
 		group := r.args.Bytes()
 		l := scheduler.Limits{Gap: r.number(MaxMillis), Rest: r.number(MaxMillis), Steps: r.number(scheduler.MaxStep),
 			Concurrency: int32(r.number(math.MaxInt32))}
-		if now := r.time(); r.holds(s.checkGroup(group) == nil) {
+		if now := r.time(); r.holds(s.groups.check(group) == nil) {
 			s.limit(string(group), l, now)
 		}
 	case opHold:
 		group, until, now := r.args.Bytes(), r.number(forever), r.time()
-		if r.holds(s.checkGroup(group) == nil) {
+		if r.holds(s.groups.check(group) == nil) {
 			s.hold(string(group), until, now)
 		}
 	}

@@ -46,13 +46,15 @@ type Schedule struct {
 	policy   scheduler.Policy // keeper
 	keeper   *scheduler.Keeper
 	attached bool
-	pcg      rand.PCG
-	draws    *rand.Rand
-	chosen   []int          // scratch of Next and Peek: slots
-	node     scheduler.Node // scratch of whatever calls an interface: it would escape
-	picks    []Pick         // result of Next and Peek
+	// counted: what is derived from nodes, leases and groups is right.
+	counted bool
+	pcg     rand.PCG
+	draws   *rand.Rand
+	chosen  []int          // scratch of Next and Peek: slots
+	node    scheduler.Node // scratch of whatever calls an interface: it would escape
+	picks   []Pick         // result of Next and Peek
 
-	dirty []uint64 // bit p%64 of word p/64: page p changed since Clean
+	changed changed // since Clean
 }
 
 // New makes a schedule that has not been created: Create, Apply of a recorded
@@ -61,6 +63,7 @@ type Schedule struct {
 func New(key structures.HashKey) *Schedule {
 	s := &Schedule{leases: newLeases(), pauses: newLeases(), version: version}
 	s.slots.names, s.slots.key = &s.names, key
+	s.groups.list, s.groups.changed = &s.table.Groups, &s.changed
 	s.draws = rand.New(&s.pcg)
 	return s
 }
@@ -237,7 +240,7 @@ func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool
 		s.seat(slot, node, *n)
 	}
 	s.policy.Touch(slot)
-	s.touch(slot)
+	s.changed.touch(slot)
 	return !ok
 }
 
@@ -274,8 +277,8 @@ func (s *Schedule) remove(slot int) {
 	group := s.table.GroupOf(slot)
 	s.unseat(slot)
 	s.policy.Touch(slot)
-	s.touch(slot)
-	s.sweepGroup(group)
+	s.changed.touch(slot)
+	s.groups.sweep(group, s.clock.now)
 }
 
 // unseat takes a node out of its slot.
@@ -305,14 +308,14 @@ func (s *Schedule) ready() {
 		s.attached = true
 		s.policy.Attach(&s.table)
 	}
-	if !s.groups.counted {
+	if !s.counted {
 		s.recount()
 	}
 }
 
 // recount counts the members and the leases of groups after loading.
 func (s *Schedule) recount() (whole bool) {
-	s.groups.counted = true
+	s.counted = true
 	return s.table.Recount(s.policy, func(visit func(slot int)) {
 		for _, i := range s.leases.running {
 			visit(int(s.leases.list[i].slot))
@@ -345,7 +348,7 @@ func (s *Schedule) unlease(slot int) {
 func (s *Schedule) settle(group int32, at int64) {
 	if group != 0 {
 		s.table.Groups.Settle(group, at)
-		s.touchGroup(group)
+		s.groups.touch(group)
 	}
 }
 
@@ -378,15 +381,6 @@ func (s *Schedule) expire(now int64) {
 	s.table.Groups.Open(s.policy, now, 0)
 }
 
-// touch marks the page of a slot as changed.
-func (s *Schedule) touch(slot int) {
-	id := slot / scheduler.PageSize
-	for len(s.dirty) <= id/64 {
-		s.dirty = append(s.dirty, 0)
-	}
-	s.dirty[id/64] |= 1 << (id % 64)
-}
-
 // Kind is KindSchedule.
 func (s *Schedule) Kind() structures.Kind { return structures.KindSchedule }
 
@@ -402,5 +396,5 @@ func (s *Schedule) Size() int {
 		n += s.policy.Bytes()
 	}
 	const pick = int(unsafe.Sizeof(Pick{}))
-	return n + 8*(cap(s.chosen)+cap(s.dirty)) + pick*cap(s.picks)
+	return n + 8*(cap(s.chosen)+cap(s.changed)) + pick*cap(s.picks)
 }

@@ -76,7 +76,7 @@ func (s *Schedule) signal(slot int, nats float64, now int64) {
 		s.signals++
 	}
 	s.policy.Touch(slot)
-	s.touch(slot)
+	s.changed.touch(slot)
 }
 
 // handedOut notes the time of a hand-out if signals are compared with it.
