@@ -41,7 +41,7 @@ func TestAnAlteredSchedulePicksAsOneCreatedSo(t *testing.T) {
 					t.Fatalf("%s: picks %v, want %v", policy, got, want)
 				}
 				slot, _ := s.slots.find([]byte(got[i].Node))
-				if l, ok := s.leases.of(slot); !ok || l.until != 50_000+77 {
+				if l, ok := s.hidden.leases.of(slot); !ok || l.until != 50_000+77 {
 					t.Fatalf("%s: the lease lasts until %d", policy, l.until)
 				}
 			}

@@ -184,7 +184,7 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 	if id >= s.PageLimit() || s.policyNum == 0 {
 		return fmt.Errorf("schedule: page %d: %w", id, structures.ErrCorrupt)
 	}
-	s.attached = false
+	s.attached, s.hidden.counted = false, false
 	first := int(id) * scheduler.PageSize
 	for slot := s.table.After(first); slot >= 0 && slot < first+scheduler.PageSize; slot = s.table.After(slot + 1) {
 		s.unseat(slot)
@@ -199,7 +199,7 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 // AppendPage is SetPage, but the nodes get the slots after all others. The
 // error wraps structures.ErrCorrupt.
 func (s *Schedule) AppendPage(page []byte) error {
-	s.attached = false
+	s.attached, s.hidden.counted = false, false
 	if s.groups.renumbered == nil {
 		s.groups.renumbered = make(map[int32]int32)
 	}
@@ -220,7 +220,7 @@ func (s *Schedule) Adopt() {
 // Complete returns an error that wraps structures.ErrCorrupt if a node is of a group
 // that is not there. To be asked after the last page.
 func (s *Schedule) Complete() error {
-	if s.policyNum != 0 && !s.recount() {
+	if s.policyNum != 0 && !s.hidden.recount(s.policy) {
 		return fmt.Errorf("schedule: no such group: %w", structures.ErrCorrupt)
 	}
 	return nil
@@ -230,7 +230,6 @@ func (s *Schedule) Complete() error {
 // the slot for a place in the page.
 func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 	r := reader{structures.Reader{B: page}}
-	s.counted = false
 	used := r.fixed()
 	if used == 0 && s.version == versionSignals {
 		s.groups.seat(&r)
@@ -254,10 +253,11 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		slot := slotOf(i)
 		s.seat(slot, name, *n)
 		if l.until > s.clock.now {
-			s.lease(slot, l)
+			l.slot = int32(slot)
+			s.hidden.lease(l)
 		}
 		if paused > s.clock.now {
-			s.setPause(slot, paused)
+			s.hidden.pause(slot, paused)
 		}
 	}
 	return r.whole()

@@ -22,7 +22,7 @@ func (s *Schedule) Preview(nowMillis int64) (*Preview, error) {
 	}
 	s.ready()
 	now := s.clock.at(nowMillis)
-	s.expire(now)
+	s.hidden.expire(s.policy, now, s.clock.now)
 	c := New(s.slots.key)
 	p, err := scheduler.PolicyNumbered(s.policyNum)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Schedule) Preview(nowMillis int64) (*Preview, error) {
 	c.configure(s.config, p, e)
 	c.version, c.clock, c.calls, c.purse = s.version, s.clock, s.calls, s.purse
 	c.table, c.names = s.table.Clone(), s.names.clone()
-	c.leases, c.pauses = s.leases.clone(), s.pauses.clone()
+	c.hidden.leases, c.hidden.pauses = s.hidden.leases.clone(), s.hidden.pauses.clone()
 	c.groups.numbers, c.groups.names = maps.Clone(s.groups.numbers), slices.Clone(s.groups.names)
 	return &Preview{c, now}, nil
 }

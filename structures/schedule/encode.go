@@ -285,8 +285,8 @@ func (s *Schedule) appendPage(dst []byte, id int) []byte {
 			dst = binary.LittleEndian.AppendUint64(dst, 0)
 		}
 		used |= 1 << i
-		l, _ := s.stored(first + i)
-		dst = appendNode(dst, s.names.of(first+i), &n, l, s.storedPause(first+i))
+		l, paused := s.hidden.stored(first+i, s.clock.now)
+		dst = appendNode(dst, s.names.of(first+i), &n, l, paused)
 	}
 	if used != 0 {
 		binary.LittleEndian.PutUint64(dst[at:], used)
@@ -394,28 +394,6 @@ func appendParamFields(dst []byte, mask uint64, p *scheduler.Params) []byte {
 		dst = binary.AppendUvarint(dst, uint64(p.MaxAge))
 	}
 	return dst
-}
-
-// stored is the lease of a slot if the record knows it and its end has not come
-// at the recorded time. The others are no part of the schedule, which would
-// otherwise differ on a machine that was not asked in between.
-func (s *Schedule) stored(slot int) (lease, bool) { return s.held(&s.leases, slot) }
-
-// storedPause is the end of the pause of a slot, 0 if it has none.
-func (s *Schedule) storedPause(slot int) int64 {
-	l, _ := s.held(&s.pauses, slot)
-	return l.until
-}
-
-func (s *Schedule) held(of *leases, slot int) (lease, bool) {
-	if len(of.over) == 0 && !s.table.Hidden(slot) {
-		return lease{}, false
-	}
-	l, ok := of.of(slot)
-	if !ok || l.until <= s.clock.now {
-		return lease{}, false
-	}
-	return l, true
 }
 
 // nodeMask is which fields of a node are stored: those that are not zero, of ints among them.

@@ -61,7 +61,7 @@ func (s *Schedule) setGroup(slot int, group string, now int64) {
 	}
 	n := &s.node
 	s.table.Load(slot, n)
-	old, leased := n.Group, s.leases.runs(slot)
+	old, leased := n.Group, s.hidden.leases.runs(slot)
 	n.Group = number
 	s.table.Store(slot, n)
 	if leased {
@@ -182,7 +182,7 @@ func (s *Schedule) Group(group []byte, nowMillis int64) ([]Field, error) {
 	}
 	s.ready()
 	now := s.clock.at(nowMillis)
-	s.expire(now)
+	s.hidden.expire(s.policy, now, s.clock.now)
 	g := s.table.Groups.Of(number)
 	precision := float64(scheduler.Unknown)
 	if g.Crowd.Theta > 0 {

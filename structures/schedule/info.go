@@ -17,7 +17,7 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 	}
 	s.ready()
 	now := s.clock.at(nowMillis)
-	s.expire(now)
+	s.hidden.expire(s.policy, now, s.clock.now)
 	opens := int64(0)
 	if at := s.table.Groups.Opening(); at > 0 {
 		opens = at - now
@@ -38,7 +38,7 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 		{"lease-ms", s.config.LeaseMillis},
 		{"explore", s.config.Explore},
 		{"nodes", int64(s.table.Live())},
-		{"leased", int64(len(s.leases.running))},
+		{"leased", int64(len(s.hidden.leases.running))},
 		{"step", s.clock.step},
 		{"calls", int64(s.calls)},
 		{"handed-out", int64(s.handed)},
@@ -46,7 +46,7 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 		{"failed", int64(s.failed)},
 		{"quiet-ms", s.config.QuietMillis},
 		{"signals", int64(s.signals)},
-		{"paused", int64(len(s.pauses.running))},
+		{"paused", int64(len(s.hidden.pauses.running))},
 		{"groups", int64(len(s.groups.numbers))},
 		{"open-in-ms", opens},
 		{"deadlines", int64(deadlines)},
@@ -73,8 +73,8 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 	}
 	s.ready()
 	now := s.clock.at(nowMillis)
-	s.expire(now)
-	l, _ := s.leases.of(slot)
+	s.hidden.expire(s.policy, now, s.clock.now)
+	l, _ := s.hidden.leases.of(slot)
 	step := s.clock.next(now)
 	n := s.table.Node(slot)
 	precision, recall := n.Precision, n.Recall
@@ -99,7 +99,7 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 		{"recall", recall},
 		{"signals", n.Signals.Count},
 		{"nats", n.Nats},
-		{"paused-ms", s.pauseLeft(slot, now)},
+		{"paused-ms", s.hidden.pauseLeft(slot, now)},
 		{"group", s.groups.name(n.Group)},
 		{"deadline", n.Deadline},
 	}, nil

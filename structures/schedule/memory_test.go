@@ -43,7 +43,7 @@ func observedSchedule(t testing.TB, n int, change func(*Config), params func(i i
 		for i := range n {
 			name = fmt.Appendf(name[:0], "node-%07d", i)
 			seen := s.table.Node(i)
-			l, _ := s.leases.of(i)
+			l, _ := s.hidden.leases.of(i)
 			expected := seen.Estimate * float64(seen.Age(l.step))
 			// Neighbours suspect a fall and a rise: all columns are in use.
 			if err := s.Observe(nil, name, expected*[]float64{.7, 1.45}[i%2], 1000); err != nil {

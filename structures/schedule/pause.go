@@ -7,9 +7,6 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// forever is the end of a pause that has none: no time comes so far.
-const forever = maxTime + MaxMillis
-
 // Pause keeps a node from being handed out for some milliseconds, or until Resume if
 // they are 0, whatever pause it had. Its age goes on, it is told of signals, and a
 // lease that it has is kept. Known reports whether there is such a node. Errors:
@@ -43,23 +40,18 @@ func (s *Schedule) Pause(ch *structures.Change, node []byte, millis, nowMillis i
 // MayPause returns the error of Pause for a change that may not have pauses.
 func MayPause(ch *structures.Change) error { return ch.Permit(opPause) }
 
+// pause pauses a node until a time, or ends its pause if that has come.
 func (s *Schedule) pause(slot int, until, now int64) {
 	s.ready()
 	s.setTime(now)
-	s.pauses.drop(slot)
 	if until > s.clock.now {
-		s.setPause(slot, until)
+		s.version = versionSignals
+		s.hidden.pause(slot, until)
+	} else {
+		s.hidden.unpause(slot)
 	}
-	s.show(slot)
 	s.policy.Touch(slot)
 	s.changed.touch(slot)
-}
-
-// setPause hides the node in a slot, which has no pause, until a time.
-func (s *Schedule) setPause(slot int, until int64) {
-	s.version = versionSignals
-	s.table.Hide(slot, true)
-	s.pauses.add(lease{slot: int32(slot), until: until})
 }
 
 // Resume ends the pause of a node and reports whether it had one. Error:
@@ -73,7 +65,7 @@ func (s *Schedule) Resume(ch *structures.Change, node []byte, nowMillis int64) (
 		return false, nil
 	}
 	now := s.clock.at(nowMillis)
-	if s.pauseLeft(slot, now) == 0 {
+	if s.hidden.pauseLeft(slot, now) == 0 {
 		return false, nil
 	}
 	if err := ch.Permit(opResume); err != nil {
@@ -82,30 +74,8 @@ func (s *Schedule) Resume(ch *structures.Change, node []byte, nowMillis int64) (
 	ch.Op(opResume, 2)
 	ch.Uint(uint64(slot))
 	ch.Uint(uint64(now))
-	s.resume(slot, now)
+	s.pause(slot, 0, now)
 	return true, nil
-}
-
-func (s *Schedule) resume(slot int, now int64) {
-	s.ready()
-	s.setTime(now)
-	s.pauses.drop(slot)
-	s.show(slot)
-	s.policy.Touch(slot)
-	s.changed.touch(slot)
-}
-
-// pauseLeft is how many milliseconds of a pause are left: 0 without a pause, -1 for
-// one without end.
-func (s *Schedule) pauseLeft(slot int, now int64) int64 {
-	l, ok := s.pauses.of(slot)
-	switch {
-	case !ok || l.until <= now:
-		return 0
-	case l.until == forever:
-		return -1
-	}
-	return l.until - now
 }
 
 // Take leases those of the nodes that are free, neither leased nor paused nor of a
@@ -132,7 +102,7 @@ func (s *Schedule) Take(ch *structures.Change, nodes [][]byte, leaseMillis, nowM
 		return nil, ErrSteps
 	}
 	s.ready()
-	s.expire(now)
+	s.hidden.expire(s.policy, now, s.clock.now)
 	s.table.Groups.Open(s.policy, now, step)
 	s.table.Groups.Brief = leaseMillis == 0
 	rooms := s.table.Begin()

@@ -86,7 +86,7 @@ func (s *Schedule) choose(count int, nowMillis, leaseMillis int64, stats Stats) 
 	if step = s.clock.next(now); step > scheduler.MaxStep {
 		return 0, 0, ErrSteps
 	}
-	s.expire(now)
+	s.hidden.expire(s.policy, now, s.clock.now)
 	s.table.Groups.Open(s.policy, now, step)
 	s.table.Groups.Brief = leaseMillis == 0
 	if s.config.Budget > 0 {
@@ -136,7 +136,7 @@ func (s *Schedule) give(now, step, leaseMillis int64, slots []int) {
 	s.handed += uint64(len(slots))
 	s.purse.Fill(step)
 	for _, slot := range slots {
-		s.unlease(slot)
+		s.hidden.unlease(s.policy, slot, s.clock.now)
 		s.table.Load(slot, &s.node)
 		s.purse.Pay(s.node.Cost)
 		if late := step - s.node.Last - s.node.Deadline; s.node.Deadline > 0 && late > 0 {
@@ -150,7 +150,7 @@ func (s *Schedule) give(now, step, leaseMillis int64, slots []int) {
 			n.Discard()
 			s.table.Store(slot, &n)
 		} else {
-			s.lease(slot, lease{until: now + leaseMillis, step: step, nats: s.node.Nats, heard: s.node.Signals.Count})
+			s.hidden.lease(lease{slot: int32(slot), until: now + leaseMillis, step: step, nats: s.node.Nats, heard: s.node.Signals.Count})
 		}
 		s.handedOut(slot, now)
 		s.policy.Touch(slot)
@@ -208,7 +208,7 @@ func (s *Schedule) leased(node []byte, nowMillis int64) (slot int, now int64, er
 		return 0, 0, ErrNoNode
 	}
 	now = s.clock.at(nowMillis)
-	if l, ok := s.leases.of(slot); !ok || l.until <= now {
+	if l, ok := s.hidden.leases.of(slot); !ok || l.until <= now {
 		return 0, 0, ErrNotLeased
 	}
 	return slot, now, nil
@@ -217,8 +217,8 @@ func (s *Schedule) leased(node []byte, nowMillis int64) (slot int, now int64, er
 func (s *Schedule) observe(slot int, items float64, now int64) {
 	s.ready()
 	s.setTime(now)
-	l, _ := s.stored(slot)
-	s.unlease(slot)
+	l := s.hidden.storedOf(&s.hidden.leases, slot, s.clock.now)
+	s.hidden.unlease(s.policy, slot, s.clock.now)
 	scheduler.ObserveWhile(&s.table, s.policy, s.estimator, slot, items, l.step, l.nats, l.heard)
 	s.observed++
 	s.changed.touch(slot)
@@ -228,7 +228,7 @@ func (s *Schedule) observe(slot int, items float64, now int64) {
 func (s *Schedule) fail(slot int, now int64) {
 	s.ready()
 	s.setTime(now)
-	s.unlease(slot)
+	s.hidden.unlease(s.policy, slot, s.clock.now)
 	s.failed++
 	s.policy.Touch(slot)
 	s.changed.touch(slot)

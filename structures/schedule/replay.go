@@ -145,7 +145,7 @@ func (s *Schedule) replayNode(op byte, r *record) {
 		}
 	case opResume:
 		if now := r.time(); r.holds(true) {
-			s.resume(slot, now)
+			s.pause(slot, 0, now)
 		}
 	case opPast:
 		p := Past{Age: r.number(scheduler.MaxStep+1) - 1, Probes: r.number(scheduler.MaxStep+1) - 1, Items: r.float()}

@@ -415,9 +415,9 @@ func checkParts(t *testing.T, s *Schedule) {
 		if at, ok := s.slots.find([]byte(s.names.of(slot))); !ok || at != slot {
 			t.Fatalf("name %q leads to slot %d, not %d", s.names.of(slot), at, slot)
 		}
-		l, leased := s.leases.of(slot)
+		l, leased := s.hidden.leases.of(slot)
 		running := leased && l.place >= 0
-		p, resting := s.pauses.of(slot)
+		p, resting := s.hidden.pauses.of(slot)
 		resting = resting && p.place >= 0
 		if s.table.Hidden(slot) != (running || resting) {
 			t.Fatalf("slot %d: hidden %v, lease %+v, pause %+v", slot, s.table.Hidden(slot), l, p)
@@ -435,11 +435,11 @@ func checkParts(t *testing.T, s *Schedule) {
 			t.Fatalf("the lease of slot %d ended at %d and is kept at %d", slot, l.until, s.clock.now)
 		}
 	}
-	if paused != len(s.pauses.running) {
-		t.Fatalf("%d paused, %d in the heap", paused, len(s.pauses.running))
+	if paused != len(s.hidden.pauses.running) {
+		t.Fatalf("%d paused, %d in the heap", paused, len(s.hidden.pauses.running))
 	}
-	if hidden != len(s.leases.running) || s.slots.used != s.table.Live() {
-		t.Fatalf("%d hidden, %d in the heap; %d names, %d nodes", hidden, len(s.leases.running), s.slots.used, s.table.Live())
+	if hidden != len(s.hidden.leases.running) || s.slots.used != s.table.Live() {
+		t.Fatalf("%d hidden, %d in the heap; %d names, %d nodes", hidden, len(s.hidden.leases.running), s.slots.used, s.table.Live())
 	}
 }
 

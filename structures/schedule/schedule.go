@@ -38,21 +38,18 @@ type Schedule struct {
 	table  scheduler.Table
 	names  names     // of the nodes in the table
 	slots  directory // of the names
-	leases leases
-	pauses leases // of nodes that are not to be handed out; their step is 0
 	groups groups
+	hidden hidden
 
 	// Derived from the above when first needed, and never stored.
 	policy   scheduler.Policy // keeper
 	keeper   *scheduler.Keeper
 	attached bool
-	// counted: what is derived from nodes, leases and groups is right.
-	counted bool
-	pcg     rand.PCG
-	draws   *rand.Rand
-	chosen  []int          // scratch of Next and Peek: slots
-	node    scheduler.Node // scratch of whatever calls an interface: it would escape
-	picks   []Pick         // result of Next and Peek
+	pcg      rand.PCG
+	draws    *rand.Rand
+	chosen   []int          // scratch of Next and Peek: slots
+	node     scheduler.Node // scratch of whatever calls an interface: it would escape
+	picks    []Pick         // result of Next and Peek
 
 	changed changed // since Clean
 }
@@ -61,9 +58,10 @@ type Schedule struct {
 // Create, or nothing else is possible on it. The key decides where names lie in
 // memory, and is to be secret where clients choose names.
 func New(key structures.HashKey) *Schedule {
-	s := &Schedule{leases: newLeases(), pauses: newLeases(), version: version}
+	s := &Schedule{version: version}
 	s.slots.names, s.slots.key = &s.names, key
 	s.groups.list, s.groups.changed = &s.table.Groups, &s.changed
+	s.hidden = hidden{leases: newLeases(), pauses: newLeases(), table: &s.table, groups: &s.groups}
 	s.draws = rand.New(&s.pcg)
 	return s
 }
@@ -249,7 +247,7 @@ func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool
 // loaded between this record and the next.
 func (s *Schedule) setTime(now int64) {
 	s.clock.set(now)
-	s.expire(s.clock.now)
+	s.hidden.expire(s.policy, s.clock.now, s.clock.now)
 }
 
 // seat puts a node and its name into a free slot.
@@ -283,13 +281,8 @@ func (s *Schedule) remove(slot int) {
 
 // unseat takes a node out of its slot.
 func (s *Schedule) unseat(slot int) {
-	ran, group := s.leases.runs(slot), s.table.GroupOf(slot)
-	s.leases.drop(slot)
-	if ran && s.attached {
-		s.table.Groups.Back(s.policy, group, s.clock.now)
-		s.settle(group, s.clock.now)
-	}
-	s.pauses.drop(slot)
+	s.hidden.unlease(s.policy, slot, s.clock.now)
+	s.hidden.unpause(slot)
 	s.slots.remove(slot)
 	s.names.drop(slot)
 	s.table.Remove(slot)
@@ -308,77 +301,9 @@ func (s *Schedule) ready() {
 		s.attached = true
 		s.policy.Attach(&s.table)
 	}
-	if !s.counted {
-		s.recount()
+	if !s.hidden.counted {
+		s.hidden.recount(s.policy)
 	}
-}
-
-// recount counts the members and the leases of groups after loading.
-func (s *Schedule) recount() (whole bool) {
-	s.counted = true
-	return s.table.Recount(s.policy, func(visit func(slot int)) {
-		for _, i := range s.leases.running {
-			visit(int(s.leases.list[i].slot))
-		}
-	})
-}
-
-// lease hides the node in a slot until a time.
-func (s *Schedule) lease(slot int, l lease) {
-	l.slot = int32(slot)
-	s.table.Hide(slot, true)
-	s.leases.add(l)
-}
-
-// unlease ends the lease of the node in a slot, if it has one, at the recorded time.
-func (s *Schedule) unlease(slot int) {
-	ran := s.leases.runs(slot)
-	if !s.leases.drop(slot) {
-		return
-	}
-	s.show(slot)
-	if ran {
-		group := s.table.GroupOf(slot)
-		s.table.Groups.Back(s.policy, group, s.clock.now)
-		s.settle(group, s.clock.now)
-	}
-}
-
-// settle records when a lease of a group has ended.
-func (s *Schedule) settle(group int32, at int64) {
-	if group != 0 {
-		s.table.Groups.Settle(group, at)
-		s.groups.touch(group)
-	}
-}
-
-// show shows the node in a slot unless it is paused or leased.
-func (s *Schedule) show(slot int) {
-	s.table.Hide(slot, s.leases.runs(slot) || s.pauses.runs(slot))
-}
-
-// expire shows the nodes whose lease or pause ended at or before now.
-func (s *Schedule) expire(now int64) {
-	for _, held := range [...]*leases{&s.leases, &s.pauses} {
-		for {
-			slot, ok := held.end(now)
-			if !ok {
-				break
-			}
-			s.show(slot)
-			s.policy.Touch(slot)
-			if held == &s.leases {
-				l, _ := held.of(slot)
-				s.table.Groups.Back(s.policy, s.table.GroupOf(slot), l.until)
-			}
-		}
-		held.settle(s.clock.now, func(l lease) {
-			if held == &s.leases {
-				s.settle(s.table.GroupOf(int(l.slot)), l.until)
-			}
-		})
-	}
-	s.table.Groups.Open(s.policy, now, 0)
 }
 
 // Kind is KindSchedule.
@@ -391,7 +316,7 @@ func (s *Schedule) Empty() bool { return false }
 // count what they have allocated. Before a loaded schedule is used first, the
 // structures of its policy are missing.
 func (s *Schedule) Size() int {
-	n := int(unsafe.Sizeof(*s)) + s.table.Bytes() + s.names.size() + s.slots.size() + s.leases.size() + s.pauses.size() + s.groups.size()
+	n := int(unsafe.Sizeof(*s)) + s.table.Bytes() + s.names.size() + s.slots.size() + s.hidden.size() + s.groups.size()
 	if s.policy != nil {
 		n += s.policy.Bytes()
 	}
