@@ -10,7 +10,7 @@ import (
 // new numbers count from the next call on. Errors: ErrNotCreated, ErrCount, ErrLease,
 // ErrExplore, ErrQuiet.
 func (s *Schedule) Alter(ch *structures.Change, c Config) error {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return ErrNotCreated
 	}
 	next := s.config
@@ -33,7 +33,7 @@ func (s *Schedule) Alter(ch *structures.Change, c Config) error {
 func (s *Schedule) alter(next Config) {
 	if next.Probes != s.config.Probes {
 		s.table.Probes = next.Probes
-		s.attached = false // policies plan by it
+		s.plan.attached = false // policies plan by it
 	}
 	if next.QuietMillis != 0 {
 		s.version = versionSignals
@@ -46,13 +46,13 @@ func (s *Schedule) alter(next Config) {
 func (s *Schedule) CheckBudget(ch *structures.Change, budget float64) error {
 	next := s.config
 	switch next.Budget = budget + 0; {
-	case s.policyNum == 0:
+	case !s.plan.created():
 		return ErrNotCreated
 	case budget < 0:
 		return nil
 	case next.checkNumbers() != nil:
 		return ErrBudget
-	case budget > 0 && !s.ranks:
+	case budget > 0 && !s.plan.spec.Ranks:
 		return ErrNoBudget
 	}
 	return ch.Permit(opBudget)
@@ -72,14 +72,14 @@ func (s *Schedule) AlterBudget(ch *structures.Change, budget float64) error {
 
 // CheckPolicy returns the error that AlterPolicy would, if the budget is another then.
 func (s *Schedule) CheckPolicy(ch *structures.Change, policy string, budget float64) error {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return ErrNotCreated
 	}
 	p, err := scheduler.PolicyNamed(policy)
 	if err != nil {
 		return err
 	}
-	if err := s.suits(&p, budget); err != nil {
+	if err := s.plan.suits(&p, budget); err != nil {
 		return err
 	}
 	return ch.Permit(opPolicy)
@@ -103,53 +103,19 @@ func (s *Schedule) AlterPolicy(ch *structures.Change, policy string) error {
 	return nil
 }
 
-// suits returns why the nodes and a budget do not suit a policy.
-func (s *Schedule) suits(p *scheduler.PolicySpec, budget float64) error {
-	s.ready()
-	if nodes, _ := s.keeper.Deadlines(); nodes > 0 && !p.Ranks {
-		return scheduler.ErrNoDeadlines
-	}
-	if budget > 0 && !p.Ranks {
-		return ErrNoBudget
-	}
-	if p.Check == nil && !p.Arrival {
-		return nil
-	}
-	n := &s.node
-	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
-		s.table.Load(slot, n)
-		if p.Arrival && n.Arrival == scheduler.Unknown {
-			return scheduler.ErrArrival
-		}
-		if p.Check != nil {
-			if err := p.Check(&n.Params); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // setPolicy replaces the policy. Memos are of the old one.
 func (s *Schedule) setPolicy(p *scheduler.PolicySpec) {
-	if p.Number == s.policyNum {
+	if p.Number == s.plan.spec.Number {
 		return
 	}
 	s.ready()
-	if p.Memo != s.memo || s.memo > 0 {
+	if old := s.plan.spec.Memo; p.Memo != old || old > 0 {
 		s.table.Memo = nil
 		s.table.ClearMemos()
 	}
-	if e, err := scheduler.EstimatorNumbered(s.estNum); err == nil {
-		s.configure(s.config.with(p.Name), *p, e)
-	}
+	s.configure(s.config, *p, s.plan.learns)
 	s.MarkAllDirty()
 	s.ready()
-}
-
-func (c Config) with(policy string) Config {
-	c.Policy = policy
-	return c
 }
 
 // AlterPrice changes the price of probes; 0: it is learnt. Errors: ErrNotCreated,
@@ -168,7 +134,7 @@ func (s *Schedule) AlterPrice(ch *structures.Change, price float64) error {
 func (s *Schedule) CheckPrice(ch *structures.Change, price float64) error {
 	next := s.config
 	switch next.Price = price + 0; {
-	case s.policyNum == 0:
+	case !s.plan.created():
 		return ErrNotCreated
 	case next.checkNumbers() != nil:
 		return ErrPriceOf

@@ -44,6 +44,6 @@ func (s *Schedule) paid(slot int, cost float64, now int64) {
 	s.purse.Pay(cost - n.Cost)
 	n.Pay(cost)
 	s.table.Store(slot, n)
-	s.policy.Touch(slot)
+	s.plan.policy.Touch(slot)
 	s.changed.touch(slot)
 }

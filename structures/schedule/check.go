@@ -11,13 +11,13 @@ import (
 // callers: without, ErrArrival is returned. Add takes such a node, since records of
 // earlier versions have them, and goes by the estimate of its rate.
 func (s *Schedule) CheckAdd(ch *structures.Change, node []byte, p scheduler.Params) error {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return ErrNotCreated
 	}
 	if err := s.checkNode(node, &p); err != nil {
 		return err
 	}
-	if s.needsArrival && p.Arrival == scheduler.Unknown {
+	if s.plan.spec.Arrival && p.Arrival == scheduler.Unknown {
 		return scheduler.ErrArrival
 	}
 	return ch.Permit(opOf(&p))

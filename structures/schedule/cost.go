@@ -32,10 +32,10 @@ type Snapshot struct {
 // Snapshot copies the schedule: 64 bytes a node, 10 ms for 10^6 nodes. Nodes
 // whose decay and arrival the policy itself learns have those that it believes.
 func (s *Schedule) Snapshot() (*Snapshot, error) {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return nil, ErrNotCreated
 	}
-	policy, err := scheduler.PolicyNumbered(s.policyNum)
+	policy, err := scheduler.PolicyNumbered(s.plan.spec.Number)
 	if err != nil {
 		return nil, err
 	}

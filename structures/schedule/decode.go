@@ -181,10 +181,10 @@ func (s *Schedule) PageLimit() uint64 { return scheduler.MaxNodes / scheduler.Pa
 // version of the page. The error wraps structures.ErrCorrupt; the schedule is
 // of no use after one.
 func (s *Schedule) SetPage(id uint64, page []byte) error {
-	if id >= s.PageLimit() || s.policyNum == 0 {
+	if id >= s.PageLimit() || !s.plan.created() {
 		return fmt.Errorf("schedule: page %d: %w", id, structures.ErrCorrupt)
 	}
-	s.attached, s.hidden.counted = false, false
+	s.plan.attached, s.hidden.counted = false, false
 	first := int(id) * scheduler.PageSize
 	for slot := s.table.After(first); slot >= 0 && slot < first+scheduler.PageSize; slot = s.table.After(slot + 1) {
 		s.unseat(slot)
@@ -199,11 +199,11 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 // AppendPage is SetPage, but the nodes get the slots after all others. The
 // error wraps structures.ErrCorrupt.
 func (s *Schedule) AppendPage(page []byte) error {
-	s.attached, s.hidden.counted = false, false
+	s.plan.attached, s.hidden.counted = false, false
 	if s.groups.renumbered == nil {
 		s.groups.renumbered = make(map[int32]int32)
 	}
-	if s.policyNum == 0 || !s.seatPage(page, func(int) int { return s.table.Len() }) {
+	if !s.plan.created() || !s.seatPage(page, func(int) int { return s.table.Len() }) {
 		return fmt.Errorf("schedule: page: %w", structures.ErrCorrupt)
 	}
 	return nil
@@ -220,7 +220,7 @@ func (s *Schedule) Adopt() {
 // Complete returns an error that wraps structures.ErrCorrupt if a node is of a group
 // that is not there. To be asked after the last page.
 func (s *Schedule) Complete() error {
-	if s.policyNum != 0 && !s.hidden.recount(s.policy) {
+	if s.plan.created() && !s.hidden.recount(s.plan.policy) {
 		return fmt.Errorf("schedule: no such group: %w", structures.ErrCorrupt)
 	}
 	return nil
@@ -241,8 +241,8 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		}
 		n := &s.node
 		*n = scheduler.Node{}
-		name, l, paused := r.node(n, s.memo, s.version)
-		if _, twice := s.slots.find(name); twice || r.Bad || (s.check != nil && s.check(&n.Params) != nil) {
+		name, l, paused := r.node(n, s.plan.spec.Memo, s.version)
+		if _, twice := s.slots.find(name); twice || r.Bad || s.plan.spec.Check != nil && s.plan.spec.Check(&n.Params) != nil {
 			r.Bad = true
 			break
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-
-	"github.com/vigildb/vigil/scheduler"
 )
 
 // Preview is a copy of a schedule that goes on by itself. It is independent of it.
@@ -17,22 +15,14 @@ type Preview struct {
 // Preview copies the schedule at a time: about as many bytes as it has, in some tens of
 // milliseconds for 10^6 nodes. Error: ErrNotCreated.
 func (s *Schedule) Preview(nowMillis int64) (*Preview, error) {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return nil, ErrNotCreated
 	}
 	s.ready()
 	now := s.clock.at(nowMillis)
-	s.hidden.expire(s.policy, now, s.clock.now)
+	s.hidden.expire(s.plan.policy, now, s.clock.now)
 	c := New(s.slots.key)
-	p, err := scheduler.PolicyNumbered(s.policyNum)
-	if err != nil {
-		return nil, err
-	}
-	e, err := scheduler.EstimatorNumbered(s.estNum)
-	if err != nil {
-		return nil, err
-	}
-	c.configure(s.config, p, e)
+	c.configure(s.config, s.plan.spec, s.plan.learns)
 	c.version, c.clock, c.calls, c.purse = s.version, s.clock, s.calls, s.purse
 	c.table, c.names = s.table.Clone(), s.names.clone()
 	c.hidden.leases, c.hidden.pauses = s.hidden.leases.clone(), s.hidden.pauses.clone()

@@ -150,11 +150,10 @@ func (s *Schedule) Form() byte {
 
 // AppendHead appends the head to dst.
 func (s *Schedule) AppendHead(dst []byte) []byte {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return append(dst, version, 0)
 	}
-	dst = append(dst, s.version, s.policyNum)
-	dst = append(dst, s.estNum)
+	dst = append(dst, s.version, s.plan.spec.Number, s.plan.learns.Number)
 	dst = binary.AppendUvarint(dst, uint64(s.config.Probes))
 	dst = appendFloat(dst, s.config.Window)
 	dst = binary.LittleEndian.AppendUint64(dst, s.config.Seed)

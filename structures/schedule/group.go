@@ -13,7 +13,7 @@ import (
 // are given a group together.
 func (s *Schedule) CheckGroup(ch *structures.Change, group []byte, more int) error {
 	switch {
-	case s.policyNum == 0:
+	case !s.plan.created():
 		return ErrNotCreated
 	case len(group) > MaxName:
 		return ErrName
@@ -26,7 +26,7 @@ func (s *Schedule) CheckGroup(ch *structures.Change, group []byte, more int) err
 // SetGroup puts a node into a group, which is made if there is none; an empty name
 // takes the node out of its group. Errors: ErrNotCreated, ErrNoNode, ErrName, ErrFull.
 func (s *Schedule) SetGroup(ch *structures.Change, node, group []byte, nowMillis int64) error {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return ErrNotCreated
 	}
 	slot, ok := s.slots.find(node)
@@ -65,10 +65,10 @@ func (s *Schedule) setGroup(slot int, group string, now int64) {
 	n.Group = number
 	s.table.Store(slot, n)
 	if leased {
-		s.table.Groups.Leave(s.policy, old)
-		s.table.Groups.Join(s.policy, number)
+		s.table.Groups.Leave(s.plan.policy, old)
+		s.table.Groups.Join(s.plan.policy, number)
 	}
-	s.policy.Touch(slot)
+	s.plan.policy.Touch(slot)
 	s.changed.touch(slot)
 	s.groups.touch(number)
 	s.groups.sweep(old, s.clock.now)
@@ -77,7 +77,7 @@ func (s *Schedule) setGroup(slot int, group string, now int64) {
 // Limit changes limits of a group, which is made if there is none. What is nil stays;
 // 0 is no limit. Errors: ErrNotCreated, ErrName, ErrFull, ErrLimit.
 func (s *Schedule) Limit(ch *structures.Change, group []byte, gap, rest, steps, concurrency *int64, nowMillis int64) error {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return ErrNotCreated
 	}
 	if err := s.groups.check(group); err != nil {
@@ -136,7 +136,7 @@ func (s *Schedule) changeGroup(group string, now int64, change func(g *scheduler
 	g := *s.table.Groups.Of(number)
 	change(&g)
 	s.table.Groups.Put(number, g)
-	s.table.Groups.Look(s.policy, number)
+	s.table.Groups.Look(s.plan.policy, number)
 	s.groups.touch(number)
 }
 
@@ -145,7 +145,7 @@ func (s *Schedule) changeGroup(group string, now int64, change func(g *scheduler
 // ErrName, ErrFull, ErrPause.
 func (s *Schedule) Hold(ch *structures.Change, group []byte, millis, nowMillis int64) error {
 	switch {
-	case s.policyNum == 0:
+	case !s.plan.created():
 		return ErrNotCreated
 	case millis < 0 || millis > MaxMillis:
 		return ErrPause
@@ -182,7 +182,7 @@ func (s *Schedule) Group(group []byte, nowMillis int64) ([]Field, error) {
 	}
 	s.ready()
 	now := s.clock.at(nowMillis)
-	s.hidden.expire(s.policy, now, s.clock.now)
+	s.hidden.expire(s.plan.policy, now, s.clock.now)
 	g := s.table.Groups.Of(number)
 	precision := float64(scheduler.Unknown)
 	if g.Crowd.Theta > 0 {

@@ -12,17 +12,17 @@ type Field struct {
 // Info describes the schedule at a time, in the order to be shown. It costs
 // O(1), except after loading.
 func (s *Schedule) Info(nowMillis int64) []Field {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return nil
 	}
 	s.ready()
 	now := s.clock.at(nowMillis)
-	s.hidden.expire(s.policy, now, s.clock.now)
+	s.hidden.expire(s.plan.policy, now, s.clock.now)
 	opens := int64(0)
 	if at := s.table.Groups.Opening(); at > 0 {
 		opens = at - now
 	}
-	deadlines, density := s.keeper.Deadlines()
+	deadlines, density := s.plan.policy.Deadlines()
 	kind := "step"
 	if s.config.StepMillis > 0 {
 		kind = "wall"
@@ -51,7 +51,7 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 		{"open-in-ms", opens},
 		{"deadlines", int64(deadlines)},
 		{"density", density},
-		{"overdue", int64(s.keeper.Overdue(s.clock.next(now)))},
+		{"overdue", int64(s.plan.policy.Overdue(s.clock.next(now)))},
 		{"missed", int64(s.missed)},
 		{"worst", s.worst},
 		{"budget", s.config.Budget},
@@ -73,7 +73,7 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 	}
 	s.ready()
 	now := s.clock.at(nowMillis)
-	s.hidden.expire(s.policy, now, s.clock.now)
+	s.hidden.expire(s.plan.policy, now, s.clock.now)
 	l, _ := s.hidden.leases.of(slot)
 	step := s.clock.next(now)
 	n := s.table.Node(slot)
@@ -91,7 +91,7 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 		{"max-age", n.MaxAge},
 		{"estimate", n.Estimate},
 		{"age", n.Age(step)},
-		{"index", s.policy.Value(slot, step)},
+		{"index", s.plan.policy.Value(slot, step)},
 		{"probes", n.Probes},
 		{"items", n.Items},
 		{"lease-ms", max(0, l.until-now)},

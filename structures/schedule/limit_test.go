@@ -64,7 +64,7 @@ func TestOperationsBeyondTheLimitAreRefused(t *testing.T) {
 		opQuiet: func(s *Schedule, ch *structures.Change) error {
 			fresh := New(testKey)
 			err := fresh.Create(ch, quiet, 5)
-			if err != nil && fresh.policyNum != 0 {
+			if err != nil && fresh.plan.created() {
 				t.Error("a schedule was created that may not be")
 			}
 			return err

@@ -24,7 +24,7 @@ func (p *Past) empty() bool { return p.Age < 0 && p.Probes < 0 }
 // CheckPast returns the error that SetPast of a node that is there would.
 func (s *Schedule) CheckPast(ch *structures.Change, p Past) error {
 	switch {
-	case s.policyNum == 0:
+	case !s.plan.created():
 		return ErrNotCreated
 	case p.Age > scheduler.MaxStep:
 		return scheduler.ErrMaxAge
@@ -67,9 +67,9 @@ func (s *Schedule) setPast(slot int, p Past, now int64) {
 	}
 	if p.Probes >= 0 {
 		n.Probes, n.Items = p.Probes, p.Items
-		scheduler.Recall(n, s.estimator)
+		scheduler.Recall(n, s.plan.estimator)
 	}
 	s.table.Store(slot, n)
-	s.policy.Touch(slot)
+	s.plan.policy.Touch(slot)
 	s.changed.touch(slot)
 }

@@ -13,7 +13,7 @@ import (
 // ErrNotCreated, ErrPause.
 func (s *Schedule) Pause(ch *structures.Change, node []byte, millis, nowMillis int64) (known bool, err error) {
 	switch {
-	case s.policyNum == 0:
+	case !s.plan.created():
 		return false, ErrNotCreated
 	case millis < 0 || millis > MaxMillis:
 		return false, ErrPause
@@ -50,14 +50,14 @@ func (s *Schedule) pause(slot int, until, now int64) {
 	} else {
 		s.hidden.unpause(slot)
 	}
-	s.policy.Touch(slot)
+	s.plan.policy.Touch(slot)
 	s.changed.touch(slot)
 }
 
 // Resume ends the pause of a node and reports whether it had one. Error:
 // ErrNotCreated.
 func (s *Schedule) Resume(ch *structures.Change, node []byte, nowMillis int64) (paused bool, err error) {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return false, ErrNotCreated
 	}
 	slot, ok := s.slots.find(node)
@@ -84,7 +84,7 @@ func (s *Schedule) Resume(ch *structures.Change, node []byte, nowMillis int64) (
 // ErrNotCreated, ErrCount, ErrLease, ErrSteps.
 func (s *Schedule) Take(ch *structures.Change, nodes [][]byte, leaseMillis, nowMillis int64) ([]int, error) {
 	switch {
-	case s.policyNum == 0:
+	case !s.plan.created():
 		return nil, ErrNotCreated
 	case len(nodes) > MaxCount:
 		return nil, ErrCount
@@ -102,8 +102,8 @@ func (s *Schedule) Take(ch *structures.Change, nodes [][]byte, leaseMillis, nowM
 		return nil, ErrSteps
 	}
 	s.ready()
-	s.hidden.expire(s.policy, now, s.clock.now)
-	s.table.Groups.Open(s.policy, now, step)
+	s.hidden.expire(s.plan.policy, now, s.clock.now)
+	s.table.Groups.Open(s.plan.policy, now, step)
 	s.table.Groups.Brief = leaseMillis == 0
 	rooms := s.table.Begin()
 	var places, slots []int

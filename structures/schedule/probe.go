@@ -72,7 +72,7 @@ func (s *Schedule) Peek(count int, nowMillis int64, stats Stats) ([]Pick, error)
 
 // choose fills s.chosen and s.picks. It changes only what is derived.
 func (s *Schedule) choose(count int, nowMillis, leaseMillis int64, stats Stats) (now, step int64, err error) {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return 0, 0, ErrNotCreated
 	}
 	if count == 0 && s.config.Budget == 0 {
@@ -86,46 +86,27 @@ func (s *Schedule) choose(count int, nowMillis, leaseMillis int64, stats Stats) 
 	if step = s.clock.next(now); step > scheduler.MaxStep {
 		return 0, 0, ErrSteps
 	}
-	s.hidden.expire(s.policy, now, s.clock.now)
-	s.table.Groups.Open(s.policy, now, step)
+	s.hidden.expire(s.plan.policy, now, s.clock.now)
+	s.table.Groups.Open(s.plan.policy, now, step)
 	s.table.Groups.Brief = leaseMillis == 0
 	if s.config.Budget > 0 {
 		if count == 0 {
 			count = MaxCount
 		}
-		s.chosen = s.purse.Afford(&s.table, step, count, func(count int) []int { return s.pick(count, step) })
+		s.chosen = s.purse.Afford(&s.table, step, count, func(count int) []int { return s.plan.pick(s.chosen[:0], count, step, &s.config, s.calls) })
 	} else {
-		s.chosen = s.pick(count, step)
+		s.chosen = s.plan.pick(s.chosen[:0], count, step, &s.config, s.calls)
 	}
 	s.picks = s.picks[:0]
 	for _, slot := range s.chosen {
 		p := Pick{Node: s.names.of(slot)}
 		if stats == WithStats {
 			s.table.Load(slot, &s.node)
-			p.Age, p.Index = s.node.Age(step), s.policy.Value(slot, step)
+			p.Age, p.Index = s.node.Age(step), s.plan.policy.Value(slot, step)
 		}
 		s.picks = append(s.picks, p)
 	}
 	return now, step, nil
-}
-
-// pick chooses so many nodes, some of them by chance. The generator is a function of seed
-// and call: replay needs no draws, and Peek sees those that Next will.
-func (s *Schedule) pick(count int, step int64) []int {
-	s.pcg.Seed(s.config.Seed, s.calls)
-	explored := 0
-	if s.config.Explore > 0 {
-		for range count {
-			if s.draws.Float64() < s.config.Explore {
-				explored++
-			}
-		}
-	}
-	chosen := s.policy.Pick(s.chosen[:0], step, count-explored, s.draws)
-	if explored > 0 {
-		chosen = scheduler.Explore(chosen, &s.table, explored, s.draws)
-	}
-	return chosen
 }
 
 // give hands out nodes in a step.
@@ -136,7 +117,7 @@ func (s *Schedule) give(now, step, leaseMillis int64, slots []int) {
 	s.handed += uint64(len(slots))
 	s.purse.Fill(step)
 	for _, slot := range slots {
-		s.hidden.unlease(s.policy, slot, s.clock.now)
+		s.hidden.unlease(s.plan.policy, slot, s.clock.now)
 		s.table.Load(slot, &s.node)
 		s.purse.Pay(s.node.Cost)
 		if late := step - s.node.Last - s.node.Deadline; s.node.Deadline > 0 && late > 0 {
@@ -153,10 +134,10 @@ func (s *Schedule) give(now, step, leaseMillis int64, slots []int) {
 			s.hidden.lease(lease{slot: int32(slot), until: now + leaseMillis, step: step, nats: s.node.Nats, heard: s.node.Signals.Count})
 		}
 		s.handedOut(slot, now)
-		s.policy.Touch(slot)
+		s.plan.policy.Touch(slot)
 		s.changed.touch(slot)
 		if group := s.table.GroupOf(slot); group != 0 {
-			s.table.Groups.Give(s.policy, group, now, step, leaseMillis == 0)
+			s.table.Groups.Give(s.plan.policy, group, now, step, leaseMillis == 0)
 			s.groups.touch(group)
 		}
 	}
@@ -200,7 +181,7 @@ func (s *Schedule) Fail(ch *structures.Change, node []byte, nowMillis int64) err
 
 // leased finds a node whose lease is running.
 func (s *Schedule) leased(node []byte, nowMillis int64) (slot int, now int64, err error) {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return 0, 0, ErrNotCreated
 	}
 	slot, ok := s.slots.find(node)
@@ -218,8 +199,8 @@ func (s *Schedule) observe(slot int, items float64, now int64) {
 	s.ready()
 	s.setTime(now)
 	l := s.hidden.storedOf(&s.hidden.leases, slot, s.clock.now)
-	s.hidden.unlease(s.policy, slot, s.clock.now)
-	scheduler.ObserveWhile(&s.table, s.policy, s.estimator, slot, items, l.step, l.nats, l.heard)
+	s.hidden.unlease(s.plan.policy, slot, s.clock.now)
+	scheduler.ObserveWhile(&s.table, s.plan.policy, s.plan.estimator, slot, items, l.step, l.nats, l.heard)
 	s.observed++
 	s.changed.touch(slot)
 	s.groups.touch(s.table.GroupOf(slot)) // what it learnt
@@ -228,8 +209,8 @@ func (s *Schedule) observe(slot int, items float64, now int64) {
 func (s *Schedule) fail(slot int, now int64) {
 	s.ready()
 	s.setTime(now)
-	s.hidden.unlease(s.policy, slot, s.clock.now)
+	s.hidden.unlease(s.plan.policy, slot, s.clock.now)
 	s.failed++
-	s.policy.Touch(slot)
+	s.plan.policy.Touch(slot)
 	s.changed.touch(slot)
 }

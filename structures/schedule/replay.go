@@ -41,7 +41,7 @@ const (
 // error wraps structures.ErrCorrupt or structures.ErrUnknownChange; the schedule
 // is unchanged then.
 func (s *Schedule) Apply(op byte, args *structures.Args) error {
-	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opEnd {
+	if (op == opCreate) == s.plan.created() && op >= opCreate && op <= opEnd {
 		return fmt.Errorf("schedule: operation %d on a schedule in the wrong state: %w", op, structures.ErrCorrupt)
 	}
 	r := record{args: args, table: &s.table}
@@ -201,7 +201,7 @@ func (s *Schedule) replayConfig(op byte, r *record) {
 			s.alter(next)
 		}
 	case opBudget:
-		if next.Budget = r.float(); r.holds(next.checkNumbers() == nil && (next.Budget <= 0 || s.ranks)) {
+		if next.Budget = r.float(); r.holds(next.checkNumbers() == nil && (next.Budget <= 0 || s.plan.spec.Ranks)) {
 			s.setBudget(next.Budget)
 		}
 	case opPrice:
@@ -210,7 +210,7 @@ func (s *Schedule) replayConfig(op byte, r *record) {
 		}
 	case opPolicy:
 		p, err := scheduler.PolicyNumbered(byte(r.number(math.MaxUint8)))
-		if r.holds(err == nil && s.suits(&p, s.config.Budget) == nil) {
+		if r.holds(err == nil && s.plan.suits(&p, s.config.Budget) == nil) {
 			s.setPolicy(&p)
 		}
 	}

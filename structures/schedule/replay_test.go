@@ -26,7 +26,7 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 		switch k := rng.IntN(20); {
 		case k < 6:
 			p := scheduler.DefaultParams()
-			if s.ranks && rng.IntN(3) == 0 {
+			if s.plan.spec.Ranks && rng.IntN(3) == 0 {
 				p.Deadline = 1 + rng.Int64N(300)
 			}
 			p.Decay, p.Arrival = .01+rng.Float64(), rng.Float64()

@@ -10,19 +10,10 @@ import (
 
 // Schedule is a value of KindSchedule.
 type Schedule struct {
-	config    Config
-	policyNum byte // 0: not created yet
+	config Config
 	// version is that of the head: versionSignals from the first use of what it
 	// adds on.
 	version byte
-	estNum  byte
-	memo    int // length of a node's memo, if it has one
-	// needsArrival: see CheckAdd.
-	needsArrival bool
-	// ranks: deadlines and budgets can be kept.
-	ranks     bool
-	check     func(*scheduler.Params) error
-	estimator scheduler.Estimator
 
 	clock    clock
 	calls    uint64 // NEXT calls so far; seeds the draws of the next one
@@ -35,21 +26,16 @@ type Schedule struct {
 
 	purse scheduler.Purse
 
+	plan   plan
 	table  scheduler.Table
 	names  names     // of the nodes in the table
 	slots  directory // of the names
 	groups groups
 	hidden hidden
 
-	// Derived from the above when first needed, and never stored.
-	policy   scheduler.Policy // keeper
-	keeper   *scheduler.Keeper
-	attached bool
-	pcg      rand.PCG
-	draws    *rand.Rand
-	chosen   []int          // scratch of Next and Peek: slots
-	node     scheduler.Node // scratch of whatever calls an interface: it would escape
-	picks    []Pick         // result of Next and Peek
+	chosen []int          // scratch of Next and Peek: slots
+	node   scheduler.Node // scratch of whatever calls an interface: it would escape
+	picks  []Pick         // result of Next and Peek
 
 	changed changed // since Clean
 }
@@ -62,14 +48,14 @@ func New(key structures.HashKey) *Schedule {
 	s.slots.names, s.slots.key = &s.names, key
 	s.groups.list, s.groups.changed = &s.table.Groups, &s.changed
 	s.hidden = hidden{leases: newLeases(), pauses: newLeases(), table: &s.table, groups: &s.groups}
-	s.draws = rand.New(&s.pcg)
+	s.plan.table, s.plan.draws = &s.table, rand.New(&s.plan.pcg)
 	return s
 }
 
 // Create configures a new schedule. It returns ErrExists if that was done
 // before, and the error of Config.Check.
 func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) error {
-	if s.policyNum != 0 {
+	if s.plan.created() {
 		return ErrExists
 	}
 	p, e, err := c.resolve()
@@ -122,11 +108,8 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 
 func (s *Schedule) configure(c Config, p scheduler.PolicySpec, e scheduler.EstimatorSpec) {
 	c.Policy, c.Estimator = p.Name, e.Name
-	s.config, s.policyNum, s.estNum = c, p.Number, e.Number
-	s.check, s.memo, s.needsArrival, s.ranks = p.Check, p.Memo, p.Arrival, p.Ranks
-	s.keeper, s.estimator = scheduler.Keep(p.New()), e.New(c.Window)
-	s.policy = s.keeper
-	s.attached = false
+	s.config = c
+	s.plan.set(p, e, c.Window)
 	s.table.Probes, s.table.Price = c.Probes, c.Price
 }
 
@@ -161,7 +144,7 @@ const minParam = 1e-100
 // ErrNotCreated, ErrName, ErrFull, those of scheduler.Params.Check, and
 // scheduler.ErrDecay from policies that need one.
 func (s *Schedule) Add(ch *structures.Change, node []byte, p scheduler.Params, nowMillis int64) (created bool, err error) {
-	if s.policyNum == 0 {
+	if !s.plan.created() {
 		return false, ErrNotCreated
 	}
 	if err := s.checkNode(node, &p); err != nil {
@@ -200,13 +183,8 @@ func (s *Schedule) checkNode(node []byte, p *scheduler.Params) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	if p.Deadline > 0 && !s.ranks {
-		return scheduler.ErrNoDeadlines
-	}
-	if s.check != nil {
-		if err := s.check(p); err != nil {
-			return err
-		}
+	if err := s.plan.check(p); err != nil {
+		return err
 	}
 	if s.table.Live() >= scheduler.MaxNodes {
 		if _, ok := s.slots.find(node); !ok {
@@ -228,16 +206,16 @@ func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool
 		s.table.Load(slot, n)
 		p.Group = n.Group // SetGroup changes it
 		n.Params = p
-		s.estimator.Refresh(n)
+		s.plan.estimator.Refresh(n)
 		s.table.Store(slot, n)
 	} else {
 		slot = s.table.Free()
 		p.Group = 0
 		*n = scheduler.NewNode(p, s.clock.born(now))
-		s.estimator.Refresh(n)
+		s.plan.estimator.Refresh(n)
 		s.seat(slot, node, *n)
 	}
-	s.policy.Touch(slot)
+	s.plan.policy.Touch(slot)
 	s.changed.touch(slot)
 	return !ok
 }
@@ -247,7 +225,7 @@ func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool
 // loaded between this record and the next.
 func (s *Schedule) setTime(now int64) {
 	s.clock.set(now)
-	s.hidden.expire(s.policy, s.clock.now, s.clock.now)
+	s.hidden.expire(s.plan.policy, s.clock.now, s.clock.now)
 }
 
 // seat puts a node and its name into a free slot.
@@ -274,14 +252,14 @@ func (s *Schedule) remove(slot int) {
 	s.ready()
 	group := s.table.GroupOf(slot)
 	s.unseat(slot)
-	s.policy.Touch(slot)
+	s.plan.policy.Touch(slot)
 	s.changed.touch(slot)
 	s.groups.sweep(group, s.clock.now)
 }
 
 // unseat takes a node out of its slot.
 func (s *Schedule) unseat(slot int) {
-	s.hidden.unlease(s.policy, slot, s.clock.now)
+	s.hidden.unlease(s.plan.policy, slot, s.clock.now)
 	s.hidden.unpause(slot)
 	s.slots.remove(slot)
 	s.names.drop(slot)
@@ -297,12 +275,9 @@ func (s *Schedule) unseat(slot int) {
 // ready derives what is not stored: the policy's structures.
 // It costs O(n) after the schedule was loaded and nothing later.
 func (s *Schedule) ready() {
-	if !s.attached {
-		s.attached = true
-		s.policy.Attach(&s.table)
-	}
+	s.plan.attach()
 	if !s.hidden.counted {
-		s.hidden.recount(s.policy)
+		s.hidden.recount(s.plan.policy)
 	}
 }
 
@@ -317,8 +292,8 @@ func (s *Schedule) Empty() bool { return false }
 // structures of its policy are missing.
 func (s *Schedule) Size() int {
 	n := int(unsafe.Sizeof(*s)) + s.table.Bytes() + s.names.size() + s.slots.size() + s.hidden.size() + s.groups.size()
-	if s.policy != nil {
-		n += s.policy.Bytes()
+	if s.plan.policy != nil {
+		n += s.plan.policy.Bytes()
 	}
 	const pick = int(unsafe.Sizeof(Pick{}))
 	return n + 8*(cap(s.chosen)+cap(s.changed)) + pick*cap(s.picks)

@@ -18,7 +18,7 @@ import (
 // Errors: ErrNotCreated, ErrAgo, scheduler.ErrShare.
 func (s *Schedule) Signal(ch *structures.Change, node []byte, precision float64, agoMillis, nowMillis int64) (known bool, err error) {
 	switch {
-	case s.policyNum == 0:
+	case !s.plan.created():
 		return false, ErrNotCreated
 	case agoMillis < 0 || agoMillis > MaxMillis:
 		return false, ErrAgo
@@ -75,7 +75,7 @@ func (s *Schedule) signal(slot int, nats float64, now int64) {
 	if s.signals < math.MaxInt64 {
 		s.signals++
 	}
-	s.policy.Touch(slot)
+	s.plan.policy.Touch(slot)
 	s.changed.touch(slot)
 }
 
