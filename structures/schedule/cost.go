@@ -35,21 +35,17 @@ func (s *Schedule) Snapshot() (*Snapshot, error) {
 	if !s.plan.created() {
 		return nil, ErrNotCreated
 	}
-	policy, err := scheduler.PolicyNumbered(s.plan.spec.Number)
-	if err != nil {
-		return nil, err
-	}
-	n := &Snapshot{config: s.config, policy: policy, model: sim.ModelOf(&policy)}
+	n := &Snapshot{config: s.config, policy: s.plan.spec, model: sim.ModelOf(&s.plan.spec)}
 	n.nodes = s.table.Known(make([]scheduler.Params, 0, s.table.Live()))
-	if policy.Rewards && policy.Memo > 0 {
-		s.believed(n)
+	if n.policy.Rewards && n.policy.Memo > 0 {
+		n.believe(&s.table)
 	}
 	if s.version == versionSignals && n.model == sim.Freshness {
-		s.signalled(n)
+		n.hear(&s.table)
 	}
 	n.limit()
-	s.bounded(n)
-	if policy.Either && slices.ContainsFunc(n.nodes, func(p scheduler.Params) bool { return p.Decay > 0 }) {
+	n.bound(&s.table.Groups)
+	if n.policy.Either && slices.ContainsFunc(n.nodes, func(p scheduler.Params) bool { return p.Decay > 0 }) {
 		n.model = sim.Interest // which is what it goes by then
 	}
 	return n, nil
@@ -84,23 +80,23 @@ func (n *Snapshot) limit() {
 	}
 }
 
-// bounded reads what bounds how often nodes are probed. Gaps count by the wall clock.
-func (s *Schedule) bounded(n *Snapshot) {
+// bound reads what bounds how often nodes are probed. Gaps count by the wall clock.
+func (n *Snapshot) bound(groups *scheduler.Groups) {
 	for i := range n.nodes {
 		n.late = n.late || n.nodes[i].Deadline > 0
 	}
 	limited := false
-	limits, rates := make([]scheduler.Limits, s.table.Groups.Len()), make([]float64, s.table.Groups.Len())
+	limits, rates := make([]scheduler.Limits, groups.Len()), make([]float64, groups.Len())
 	for number := range limits {
 		rates[number] = math.Inf(1)
-		g := s.table.Groups.Of(int32(number))
+		g := groups.Of(int32(number))
 		if g == nil {
 			continue
 		}
 		if g.Steps > 0 {
 			rates[number], limits[number].Steps = 1/float64(g.Steps), g.Steps
 		}
-		if step := s.config.StepMillis; step > 0 && g.Gap > 0 {
+		if step := n.config.StepMillis; step > 0 && g.Gap > 0 {
 			rates[number] = min(rates[number], float64(step)/float64(g.Gap))
 			limits[number].Steps = max(limits[number].Steps, (g.Gap+step-1)/step)
 		}
@@ -143,11 +139,11 @@ func (s *Schedule) SnapshotBytes() int {
 	return s.table.Live()*2*int(unsafe.Sizeof(scheduler.Params{})) + s.Size()
 }
 
-// believed replaces parameters by what the policy has learnt.
-func (s *Schedule) believed(n *Snapshot) {
+// believe replaces parameters by what the policy has learnt.
+func (n *Snapshot) believe(t *scheduler.Table) {
 	var node scheduler.Node
-	for slot, i := s.table.After(0), 0; slot >= 0; slot, i = s.table.After(slot+1), i+1 {
-		s.table.Load(slot, &node)
+	for slot, i := t.After(0), 0; slot >= 0; slot, i = t.After(slot+1), i+1 {
+		t.Load(slot, &node)
 		p := &n.nodes[i]
 		if m, ok := scheduler.BeliefOf(&n.policy, &node); ok {
 			p.Decay, p.Arrival = m.Decay, m.Arrival
@@ -157,11 +153,11 @@ func (s *Schedule) believed(n *Snapshot) {
 	}
 }
 
-// signalled replaces what was not told of changes and signals by what was learnt.
-func (s *Schedule) signalled(n *Snapshot) {
+// hear replaces what was not told of changes and signals by what was learnt.
+func (n *Snapshot) hear(t *scheduler.Table) {
 	var node scheduler.Node
-	for slot, i := s.table.After(0), 0; slot >= 0; slot, i = s.table.After(slot+1), i+1 {
-		s.table.Load(slot, &node)
+	for slot, i := t.After(0), 0; slot >= 0; slot, i = t.After(slot+1), i+1 {
+		t.Load(slot, &node)
 		p := &n.nodes[i]
 		if rate, precision, recall, ok := scheduler.SignalledRate(&node); ok {
 			p.Arrival, p.Precision, p.Recall = rate, precision, recall
