@@ -23,43 +23,41 @@ const (
 	bareField  = 0x7f >> 1
 )
 
-// findShape returns the shape of the fields of a small hash, nil if it has none. One with an expiry
-// has none.
-func (h *Hash) findShape() *shapes.Shape {
+// findShape finds the shape of the fields, so many as there are, nil if they have none.
+func (p *pack) findShape(keys *structures.HashKeys, count int) *shapes.Shape {
 	switch {
-	case h.table != nil || h.tagged || h.keys.Shapes == nil:
-		return nil
-	case h.shape != nil:
-		return h.shape
-	case h.last != nil && h.hasShape(h.last):
-		h.shape = h.last
-		return h.last
-	case h.count == 0 || h.count > bareFields:
+	case p.form != loose:
+		return p.shape
+	case p.shape != nil && p.hasShape(count):
+		p.form = shaped
+		return p.shape
+	case count == 0 || count > bareFields:
 		return nil
 	}
 	var list [shapes.MaxBytes]byte
 	names := list[:0]
-	for at := 0; at < len(h.pack); {
-		e := readEntry(h.pack, at)
+	for at := 0; at < len(p.buf); {
+		e := readEntry(p.buf, at)
 		if len(e.field) > bareField || len(names)+1+len(e.field) > len(list) {
 			return nil
 		}
 		names = append(append(names, byte(len(e.field))), e.field...)
 		at += e.size
 	}
-	h.shape = h.keys.Shapes.Find(names, h.count, h.keys.Fields.Sum)
-	h.last = h.shape
-	return h.shape
+	if p.shape = keys.Shapes.Find(names, count, keys.Fields.Sum); p.shape != nil {
+		p.form = shaped
+	}
+	return p.shape
 }
 
-// hasShape reports whether the fields are those of a shape.
-func (h *Hash) hasShape(shape *shapes.Shape) bool {
-	if h.count != shape.Len {
+// hasShape reports whether the fields, so many as there are, are those of the shape.
+func (p *pack) hasShape(count int) bool {
+	if count != p.shape.Len {
 		return false
 	}
-	names := shape.Names
-	for at := 0; at < len(h.pack); {
-		e := readEntry(h.pack, at)
+	names := p.shape.Names
+	for at := 0; at < len(p.buf); {
+		e := readEntry(p.buf, at)
 		n := 1 + int(names[0])
 		if !bytes.Equal(e.field, names[1:n]) {
 			return false
@@ -70,24 +68,24 @@ func (h *Hash) hasShape(shape *shapes.Shape) bool {
 	return true
 }
 
-// appendBare appends the values of a hash whose fields are those of a shape.
-func (h *Hash) appendBare(dst []byte) []byte {
-	if h.bare {
-		return append(dst, h.pack...)
+// appendBare appends the values of a pack whose fields are those of a shape.
+func (p *pack) appendBare(dst []byte) []byte {
+	if p.form == bare {
+		return append(dst, p.buf...)
 	}
-	for at := 0; at < len(h.pack); {
-		e := readEntry(h.pack, at)
+	for at := 0; at < len(p.buf); {
+		e := readEntry(p.buf, at)
 		dst = append(binary.AppendUvarint(dst, uint64(len(e.value))), e.value...)
 		at += e.size
 	}
 	return dst
 }
 
-// bareEach visits the entries of a bare hash until visit returns false.
-func (h *Hash) bareEach(visit func(e entry) bool) {
-	names := h.shape.Names
-	for at := 0; at < len(h.pack); {
-		e, n := bareEntry(h.pack, at), 1+int(names[0])
+// bareEach visits the entries of a bare pack until visit returns false.
+func (p *pack) bareEach(visit func(e entry) bool) {
+	names := p.shape.Names
+	for at := 0; at < len(p.buf); {
+		e, n := bareEntry(p.buf, at), 1+int(names[0])
 		e.field, names = names[1:n:n], names[n:]
 		at += e.size
 		if !visit(e) {
@@ -96,9 +94,9 @@ func (h *Hash) bareEach(visit func(e entry) bool) {
 	}
 }
 
-// bareFind finds a field of a bare hash.
-func (h *Hash) bareFind(field []byte) (entry, bool) {
-	names, buf := h.shape.Names, h.pack
+// bareFind finds a field of a bare pack.
+func (p *pack) bareFind(field []byte) (entry, bool) {
+	names, buf := p.shape.Names, p.buf
 	for at := 0; at < len(buf); {
 		n := 1 + int(names[0])
 		if n == 1+len(field) && bytes.Equal(names[1:n], field) {
@@ -116,23 +114,23 @@ func (h *Hash) bareFind(field []byte) (entry, bool) {
 	return entry{}, false
 }
 
-// barePut sets a field that a bare hash has, which stays bare, and reports whether that is all that
+// barePut sets a field that a bare pack has, which stays bare, and reports whether that is all that
 // there is to do.
-func (h *Hash) barePut(field, value []byte, expiry int64) bool {
+func (p *pack) barePut(field, value []byte, expiry int64) bool {
 	if expiry > 0 {
 		return false
 	}
-	e, found := h.bareFind(field)
+	e, found := p.bareFind(field)
 	if found && expiry != onlyNew {
 		size := structures.UvarintLen(uint64(len(value)))
-		h.packResize(e.at, e.size, size+len(value))
-		binary.PutUvarint(h.pack[e.at:], uint64(len(value)))
-		copy(h.pack[e.at+size:], value)
+		p.resize(e.at, e.size, size+len(value))
+		binary.PutUvarint(p.buf[e.at:], uint64(len(value)))
+		copy(p.buf[e.at+size:], value)
 	}
 	return found
 }
 
-// bareEntry reads the value at an offset of the buffer of a bare hash.
+// bareEntry reads the value at an offset of the buffer of a bare pack.
 func bareEntry(buf []byte, at int) entry {
 	size, w := int(buf[at]), 1
 	if size >= 0x80 {
@@ -142,34 +140,34 @@ func bareEntry(buf []byte, at int) entry {
 	return entry{value: buf[from:end:end], at: at, size: w + size}
 }
 
-// dressed is the size of the buffer of a small hash with its fields.
-func (h *Hash) dressed() int {
-	if !h.bare {
-		return len(h.pack)
+// size is that of the buffer with the fields.
+func (p *pack) size() int {
+	if p.form != bare {
+		return len(p.buf)
 	}
-	return len(h.pack) + len(h.shape.Names)
+	return len(p.buf) + len(p.shape.Names)
 }
 
-// dress puts the fields of a bare hash into its buffer. It does nothing to another one.
-func (h *Hash) dress() {
-	if !h.bare {
+// dress puts the fields of a bare pack into its buffer. It does nothing to another one.
+func (p *pack) dress() {
+	if p.form != bare {
 		return
 	}
 	// The values go to the end of the buffer, so that each entry, written from the front, ends
 	// before the values that are still to be read.
-	size, bare := h.dressed(), len(h.pack)
-	h.pack = slices.Grow(h.pack, size-bare)[:size]
-	at := size - bare
-	copy(h.pack[at:], h.pack[:bare])
-	h.bare = false
-	for names, w := h.shape.Names, 0; at < size; {
-		value, n := bareEntry(h.pack, at), 1+int(names[0])
+	size, values := p.size(), len(p.buf)
+	p.buf = slices.Grow(p.buf, size-values)[:size]
+	at := size - values
+	copy(p.buf[at:], p.buf[:values])
+	p.form = shaped
+	for names, w := p.shape.Names, 0; at < size; {
+		value, n := bareEntry(p.buf, at), 1+int(names[0])
 		at += value.size
-		h.pack[w] = names[0] << 1
+		p.buf[w] = names[0] << 1
 		w++
-		w += binary.PutUvarint(h.pack[w:], uint64(len(value.value)))
-		w += copy(h.pack[w:], names[1:n])
-		w += copy(h.pack[w:], value.value)
+		w += binary.PutUvarint(p.buf[w:], uint64(len(value.value)))
+		w += copy(p.buf[w:], names[1:n])
+		w += copy(p.buf[w:], value.value)
 		names = names[n:]
 	}
 }

@@ -3,11 +3,13 @@ package hash
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/vigildb/vigil/structures/shapes"
 )
 
 // Reset makes h an empty hash.
 func (h *Hash) Reset() {
-	*h = Hash{keys: h.keys, pack: h.pack[:0], last: h.last, nextExpiry: math.MaxInt64, declared: -1}
+	*h = Hash{keys: h.keys, pack: pack{buf: h.pack.buf[:0], shape: h.pack.shape}, nextExpiry: math.MaxInt64, declared: -1}
 }
 
 // compactFields bounds the fields of a compact hash: it is searched from the front when
@@ -17,7 +19,7 @@ const compactFields = 256
 // IsCompact reports whether the hash is small.
 func (h *Hash) IsCompact(limit int) bool {
 	if h.table == nil {
-		return h.dressed() <= limit
+		return h.pack.size() <= limit
 	}
 	return h.table.live <= limit && h.count <= compactFields && h.pages.Whole()
 }
@@ -35,11 +37,15 @@ func (h *Hash) IsCompact(limit int) bool {
 //
 //	fields with an expiry | next expiry, if there are any (uvarints)
 func (h *Hash) AppendCompact(dst []byte) []byte {
-	if shape := h.findShape(); shape != nil {
+	var shape *shapes.Shape
+	if h.table == nil && !h.tagged && h.keys.Shapes != nil {
+		shape = h.pack.findShape(h.keys, h.count)
+	}
+	if shape != nil {
 		dst = binary.AppendUvarint(dst, uint64(shape.Number)<<1|1)
 		dst = binary.AppendUvarint(dst, uint64(h.longest))
 		dst = binary.AppendUvarint(dst, uint64(int(h.peak)-h.count))
-		return h.appendBare(dst)
+		return h.pack.appendBare(dst)
 	}
 	peak := uint64(h.peak) << 1
 	if h.tagged {
@@ -55,7 +61,7 @@ func (h *Hash) AppendCompact(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(h.nextExpiry))
 	}
 	if h.table == nil {
-		return append(dst, h.pack...)
+		return append(dst, h.pack.buf...)
 	}
 	h.table.each(0, func(s *segment) bool {
 		dst = s.appendPage(dst)
@@ -74,10 +80,10 @@ func (h *Hash) LoadCompact(b []byte) {
 	h.Reset()
 	h.count, h.longest = int(numbers[0]>>1), uint32(numbers[1])
 	if numbers[0]&1 != 0 {
-		h.shape, h.bare = h.keys.Shapes.Number(uint32(numbers[0]>>1)), true
-		h.count = h.shape.Len
+		h.pack.shape, h.pack.form = h.keys.Shapes.Number(uint32(numbers[0]>>1)), bare
+		h.count = h.pack.shape.Len
 		h.peak = uint32(h.count + int(numbers[2]))
-		h.pack = append(h.pack, b...)
+		h.pack.buf = append(h.pack.buf, b...)
 		return
 	}
 	h.peak, h.tagged = uint32(numbers[2]>>1), numbers[2]&1 != 0
@@ -89,5 +95,5 @@ func (h *Hash) LoadCompact(b []byte) {
 		next, n := binary.Uvarint(b)
 		h.nextExpiry, b = int64(next), b[n:]
 	}
-	h.pack = append(h.pack, b...)
+	h.pack.buf = append(h.pack.buf, b...)
 }

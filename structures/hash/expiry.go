@@ -77,7 +77,7 @@ func (h *Hash) ExpireFields(ch *structures.Change, now int64, limit int, visit f
 	}
 	nextExpiry := int64(math.MaxInt64)
 	if h.table == nil {
-		nextExpiry = h.expirePacked(now, limit, expire)
+		nextExpiry = h.pack.expire(now, limit, expire)
 	} else {
 		h.table.each(0, func(s *segment) bool {
 			before := removed
@@ -101,26 +101,6 @@ func (h *Hash) ExpireFields(ch *structures.Change, now int64, limit int, visit f
 	}
 	h.repack()
 	return removed
-}
-
-// expirePacked deletes up to limit expired fields of a small hash, and returns
-// the earliest expiry of the others.
-func (h *Hash) expirePacked(now int64, limit int, expire func(e *entry)) int64 {
-	nextExpiry := int64(math.MaxInt64)
-	for at := 0; at < len(h.pack); {
-		e := readEntry(h.pack, at)
-		if e.expired(now) && limit > 0 {
-			expire(&e)
-			h.packResize(at, e.size, 0)
-			limit--
-			continue
-		}
-		if e.expiry != 0 {
-			nextExpiry = min(nextExpiry, e.expiry)
-		}
-		at += e.size
-	}
-	return nextExpiry
 }
 
 // expireSegment deletes up to limit expired fields of a segment, whose bound

@@ -6,7 +6,6 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/paged"
-	"github.com/vigildb/vigil/structures/shapes"
 )
 
 // Hash maps fields to values, byte strings both. A field can have an expiry,
@@ -22,7 +21,7 @@ import (
 // alias the hash. Visitors must not change the hash.
 type Hash struct {
 	keys       *structures.HashKeys
-	pack       []byte // the entries while table is nil, without their fields if it is bare
+	pack       pack // the entries while table is nil
 	table      *table
 	count      int
 	timed      int   // fields with an expiry
@@ -35,10 +34,6 @@ type Hash struct {
 	// Redis does not go back to a smaller encoding either.
 	longest, peak uint32
 	tagged        bool
-	bare          bool
-	// shape has the fields of a small hash in their order, nil if that is not known. last is the
-	// one that the hash, or the one that had this memory before, had last.
-	shape, last *shapes.Shape
 
 	pages paged.Incremental[*segment]
 }
@@ -72,7 +67,7 @@ func (h *Hash) Longest() int { return int(h.longest) }
 
 // Size estimates the memory held, in bytes.
 func (h *Hash) Size() int {
-	size := int(unsafe.Sizeof(*h)) + cap(h.pack) + cap(h.pages.Gone)*8
+	size := int(unsafe.Sizeof(*h)) + cap(h.pack.buf) + cap(h.pages.Gone)*8
 	if t := h.table; t != nil {
 		size += int(unsafe.Sizeof(*t)) + t.memory + cap(t.scratch)
 	}
@@ -82,7 +77,7 @@ func (h *Hash) Size() int {
 // find returns the entry of a field, expired or not.
 func (h *Hash) find(field []byte) (entry, bool) {
 	if h.table == nil {
-		return h.packFind(field)
+		return h.pack.find(field)
 	}
 	_, _, e, found := h.tableFind(field)
 	return e, found
@@ -141,7 +136,7 @@ func (h *Hash) SetNew(ch *structures.Change, field, value []byte) (created bool)
 func (h *Hash) put(field, value []byte, expiry int64) (created bool) {
 	var was int64
 	if h.table == nil {
-		was, created = h.packPut(field, value, expiry)
+		was, created = h.pack.put(field, value, expiry)
 	} else {
 		was, created = h.tablePut(field, value, expiry)
 	}
@@ -153,7 +148,7 @@ func (h *Hash) put(field, value []byte, expiry int64) (created bool) {
 	if expiry >= 0 {
 		h.retime(was, expiry)
 	}
-	if h.table == nil && (h.count > packFields || len(h.pack) > packBytes) {
+	if h.table == nil && (h.count > packFields || len(h.pack.buf) > packBytes) {
 		h.unpack()
 	}
 	return created
@@ -175,14 +170,12 @@ func (h *Hash) retime(was, expiry int64) {
 
 // unpack makes a table of a small hash.
 func (h *Hash) unpack() {
-	h.dress()
-	h.table, h.shape = &table{}, nil
-	for at := 0; at < len(h.pack); {
-		e := readEntry(h.pack, at)
+	h.table = &table{}
+	h.pack.each(func(e entry) bool {
 		h.tablePut(e.field, e.value, e.expiry)
-		at += e.size
-	}
-	h.pack = nil
+		return true
+	})
+	h.pack.buf, h.pack.form = nil, loose
 }
 
 // repack makes a small hash of a table that has shrunk to a quarter of what
@@ -191,13 +184,13 @@ func (h *Hash) repack() {
 	if h.table == nil || h.count > packFields/4 || h.table.live > packBytes/4 || !h.pages.Whole() {
 		return
 	}
-	pack := make([]byte, 0, h.table.live)
+	buf := make([]byte, 0, h.table.live)
 	h.table.each(0, func(s *segment) bool {
 		h.pages.Remove(h.paging(), s.id(), s)
-		pack = s.appendPage(pack)
+		buf = s.appendPage(buf)
 		return true
 	})
-	h.pack, h.table, h.shape = pack, nil, nil
+	h.pack.buf, h.pack.form, h.table = buf, loose, nil
 }
 
 // Delete removes a field. A field that is missing gives false and is not
@@ -210,8 +203,8 @@ func (h *Hash) Delete(ch *structures.Change, field []byte) bool {
 		found bool
 	)
 	if h.table == nil {
-		h.dress()
-		e, found = h.packFind(field)
+		h.pack.dress()
+		e, found = h.pack.find(field)
 	} else {
 		s, i, e, found = h.tableFind(field)
 	}
@@ -223,8 +216,7 @@ func (h *Hash) Delete(ch *structures.Change, field []byte) bool {
 	ch.Bytes(field)
 	was := e.expiry
 	if s == nil {
-		h.shape = nil
-		h.packResize(e.at, e.size, 0)
+		h.pack.remove(&e)
 	} else {
 		h.take(s, i, &e)
 		h.settle(s)

@@ -43,8 +43,8 @@ const (
 // AppendHead appends the encoding of the head to dst.
 func (h *Hash) AppendHead(dst []byte) []byte {
 	if h.table == nil {
-		h.dress()
-		return append(append(dst, hashInHead), h.pack...)
+		h.pack.dress()
+		return append(append(dst, hashInHead), h.pack.buf...)
 	}
 	form := byte(hashPaged)
 	if h.table.segments > structures.IndexedPages() || !h.pages.Whole() {
@@ -113,7 +113,7 @@ func Decode(head []byte, keys *structures.HashKeys) (*Hash, error) {
 // that the disk has.
 func (h *Hash) loadPacked(entries []byte) error {
 	rest := entries
-	h.pack = make([]byte, 0, min(len(rest), packBytes))
+	h.pack.buf = make([]byte, 0, min(len(rest), packBytes))
 	for len(rest) > 0 {
 		e, err := parseEntry(rest)
 		if err != nil {
@@ -125,7 +125,7 @@ func (h *Hash) loadPacked(entries []byte) error {
 		rest = rest[e.size:]
 	}
 	if h.table != nil {
-		h.pack, h.table, h.shape = bytes.Clone(entries), nil, nil
+		h.pack.buf, h.pack.form, h.table = bytes.Clone(entries), loose, nil
 	}
 	return nil
 }

@@ -5,18 +5,8 @@ import "github.com/vigildb/vigil/structures"
 // walk visits all entries, expired ones included, until visit returns false:
 // a small hash in the order of arrival, a larger one in the order of hashes.
 func (h *Hash) walk(visit func(e entry) bool) {
-	if h.bare {
-		h.bareEach(visit)
-		return
-	}
 	if h.table == nil {
-		for at := 0; at < len(h.pack); {
-			e := readEntry(h.pack, at)
-			if !visit(e) {
-				return
-			}
-			at += e.size
-		}
+		h.pack.each(visit)
 		return
 	}
 	h.each(0, func(s *segment) bool {

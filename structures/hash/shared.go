@@ -58,7 +58,7 @@ func (h *Hash) eachNear(visit func(n near, field []byte) bool) {
 // hasNear reports whether a field is there.
 func (h *Hash) hasNear(n near, field []byte) bool {
 	if h.table == nil {
-		_, found := h.packFind(field)
+		_, found := h.pack.find(field)
 		return found
 	}
 	_, _, s := h.table.seek(n.hash) // which needs maxDepth bits
