@@ -22,6 +22,10 @@
 // counts as that one, so a clock that is set back freezes leases and steps
 // until it has caught up, and never revives a lease that has ended.
 //
+// Parts. A Schedule puts together a plan, which picks and learns (plan.go), the nodes
+// that are hidden for now (hidden.go), groups (groups.go) and the set of changed pages
+// (changed.go). A record reads what is replayed (record.go).
+//
 // Storage. The head holds configuration and counters; page p holds the nodes in
 // slots 64p to 64p+63. NEXT, OBSERVE and FAIL of one node change the head and
 // one page. The drawings are in encode.go.
