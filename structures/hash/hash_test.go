@@ -32,6 +32,8 @@ type hashModel struct {
 	fields int // how many different ones
 	sizes  int // bound on the size of values
 	now    int64
+	// ageless: no field gets an expiry.
+	ageless bool
 }
 
 func newHashModel(t *testing.T, seed uint64, fields, sizes int) *hashModel {
@@ -64,7 +66,7 @@ func (m *hashModel) step(growing bool) {
 			m.t.Fatalf("Delete(%q): got %v", f, got)
 		}
 		delete(m.want, f)
-	case n < 90:
+	case n < 90 && !m.ageless:
 		ms := m.now + 1 + m.r.Int64N(400)
 		if got := m.hash.ExpireAt(&m.ch, []byte(f), ms); got != have {
 			m.t.Fatalf("ExpireAt(%q): got %v", f, got)
