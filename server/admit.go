@@ -103,7 +103,7 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 // frees reports whether a call that writes only frees room; EXEC does if all queued calls do that write.
 func (s *session) frees(cmd *commands.Command) bool {
 	if cmd.Is(commands.LocksQueue) {
-		return s.txn.frees()
+		return s.transaction.frees()
 	}
 	return cmd.Is(commands.Frees)
 }
@@ -151,7 +151,7 @@ func (srv *Server) crowded() bool {
 func (s *session) effects(cmd *commands.Command) commands.Flag {
 	flags := cmd.Flags
 	if cmd.Is(commands.LocksQueue) {
-		flags |= s.txn.flags()
+		flags |= s.transaction.flags()
 	}
 	return flags
 }
@@ -185,7 +185,7 @@ func (s *session) reject(cmd *commands.Command, err error) {
 	}
 	text, _ := commands.Text(err)
 	if cmd != nil && cmd.Is(commands.LocksQueue) {
-		s.endMulti()
+		s.transaction.end()
 		if !redirects(err) {
 			text = commands.ErrExecDiscarded(text)
 		}

@@ -124,7 +124,7 @@ func (a *applier) settle() {
 	s := a.s
 	s.commit()
 	s.release()
-	s.txn.queue = nil
+	s.transaction.queue = nil
 	s.totals.publishCalls(&s.srv.stats)
 	if lsn := s.dur.awaited(); lsn > 0 && s.dur.big {
 		_ = s.srv.journal.WaitDurable(lsn) // the next command finds out what is wrong
@@ -205,12 +205,12 @@ func countsFromNow(cmd *commands.Command, argv [][]byte) bool {
 func (a *applier) lock(queue []appliedCall) error {
 	s := a.s
 	row, argv := a.exec, [][]byte(nil)
-	s.txn.queue = s.txn.queue[:0]
+	s.transaction.queue = s.transaction.queue[:0]
 	if len(queue) == 1 {
 		row, argv = queue[0].cmd, queue[0].argv
 	} else {
 		for _, q := range queue {
-			s.txn.queue = append(s.txn.queue, q.queuedCall)
+			s.transaction.queue = append(s.transaction.queue, q.queuedCall)
 		}
 	}
 	s.in.argv, s.ctx.Now = argv, s.turn.millis()

@@ -16,31 +16,31 @@ func TestWatchesForgetWhoLeavesAndNobodyElse(t *testing.T) {
 	const seed = 1
 	rng := rand.New(rand.NewPCG(seed, seed))
 	var w watches
-	sessions := make([]*session, 5)
 	held := map[*watchedKey]bool{}
-	for i := range sessions {
-		sessions[i] = &session{txn: transaction{watched: map[blocking.Key]*watchedKey{}}}
+	clients := make([]watching, 5)
+	for i := range clients {
+		clients[i] = watching{client: new(commands.Client), keys: map[blocking.Key]*watchedKey{}}
 	}
 	for range 2000 {
-		s, k := sessions[rng.IntN(len(sessions))], blocking.Key{DB: rng.IntN(2), Name: fmt.Sprint(rng.IntN(3))}
-		if old := s.txn.watched[k]; old != nil {
+		c, k := &clients[rng.IntN(len(clients))], blocking.Key{DB: rng.IntN(2), Name: fmt.Sprint(rng.IntN(3))}
+		if old := c.keys[k]; old != nil {
 			w.remove(old)
-			delete(s.txn.watched, k)
+			delete(c.keys, k)
 			delete(held, old)
 		} else {
-			s.txn.watched[k] = &watchedKey{Key: k, s: s}
-			w.add(s.txn.watched[k])
-			held[s.txn.watched[k]] = true
+			c.keys[k] = &watchedKey{Key: k, client: c.client}
+			w.add(c.keys[k])
+			held[c.keys[k]] = true
 		}
 		if int(w.n.Load()) != len(held) {
 			t.Fatalf("seed %d: %d watched keys are counted, want %d", seed, w.n.Load(), len(held))
 		}
 		w.touch(k.DB, []byte(k.Name))
-		for _, s := range sessions {
-			if got, want := s.Has(commands.ClientDirtyCAS), s.txn.watched[k] != nil; got != want {
+		for _, c := range clients {
+			if got, want := c.client.Has(commands.ClientDirtyCAS), c.keys[k] != nil; got != want {
 				t.Fatalf("seed %d: a client is told of %v: %v, want %v", seed, k, got, want)
 			}
-			s.Clear(commands.ClientDirtyCAS)
+			c.client.Clear(commands.ClientDirtyCAS)
 		}
 	}
 	for k := range held {

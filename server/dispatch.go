@@ -36,7 +36,7 @@ func (s *session) execute(argv [][]byte) {
 	case err != nil:
 		s.reject(cmd, err)
 	case s.Has(commands.ClientMulti) && !cmd.Is(commands.NotQueued):
-		s.enqueue(cmd, argv)
+		s.transaction.enqueue(cmd, argv)
 	case !s.call(cmd, argv):
 		s.in.hold(argv)
 		return
@@ -145,7 +145,7 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 	case cmd.Everywhere(argv):
 		s.shards.AddAll()
 	case cmd.Is(commands.LocksQueue):
-		s.addQueue()
+		s.transaction.addShards()
 	}
 	if s.srv.opts.Group != nil {
 		if s.textsHeld = s.changesTexts(cmd, argv); s.textsHeld {

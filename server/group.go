@@ -160,11 +160,11 @@ func (srv *Server) follow() {
 // keys or watch them are disconnected. The others go on.
 func (srv *Server) leave() {
 	watch := srv.watches.clients()
-	for s := range watch {
-		s.Set(commands.ClientDirtyCAS) // not all are clients: see Observe
+	for client := range watch {
+		client.Set(commands.ClientDirtyCAS) // not all are clients: see Observe
 	}
 	for _, s := range srv.clients.list() {
-		if w := srv.blocked.Of(s); w != nil && len(w.Keys) > 0 || watch[s] {
+		if w := srv.blocked.Of(s); w != nil && len(w.Keys) > 0 || watch[&s.Client] {
 			s.conn.HangUp()
 		}
 	}

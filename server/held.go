@@ -28,7 +28,7 @@ func (s *session) writesNothing(cmd *commands.Command, argv [][]byte, mode conn.
 	if !cmd.Is(commands.LocksQueue) {
 		return s.quiet(cmd, argv)
 	}
-	for _, q := range s.txn.queue {
+	for _, q := range s.transaction.queue {
 		if !s.quiet(q.cmd, q.argv) {
 			return false
 		}
@@ -48,7 +48,7 @@ func (s *session) empties(cmd *commands.Command) bool {
 	if !cmd.Is(commands.LocksQueue) {
 		return cmd.Flags&whole == whole && cmd.Parent() == nil
 	}
-	for _, q := range s.txn.queue {
+	for _, q := range s.transaction.queue {
 		if s.empties(q.cmd) {
 			return true
 		}

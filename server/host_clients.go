@@ -132,7 +132,7 @@ func (s *session) ClientUnblock(id uint64, withError bool) bool {
 // ResetClient puts the client into the state of a new one, except for its ID
 // and its age.
 func (s *session) ResetClient(c *commands.Ctx) {
-	s.endMulti()
+	s.transaction.end()
 	s.Untrack()
 	s.subs.EndAll(&s.srv.broker)
 	s.srv.monitors.remove(s)

@@ -155,7 +155,7 @@ func (srv *Server) emptyFor(only []int) bool {
 
 // backstage returns a session of no client, for what the server does with all keys.
 func (srv *Server) backstage() *session {
-	s := &session{host: host{srv}, tx: srv.store.NewTx()}
+	s := makeSession(srv, srv.store.NewTx())
 	s.ctx.Client, s.ctx.Host, s.ctx.Table, s.ctx.Tx = &s.Client, s, srv.table, s.tx
 	return s
 }

@@ -184,7 +184,7 @@ func (s *session) Feed(n int) error {
 	s.srv.stats.reads.Add(1)
 	set := s.srv.settings()
 	// Queued calls are input that was not run yet.
-	if int64(s.in.unread()+s.txn.queueBytes) > set.queryBuffer {
+	if int64(s.in.unread()+s.transaction.queueBytes) > set.queryBuffer {
 		s.srv.stats.queryLimitDrops.Add(1)
 		s.srv.logf(logWarning, "closing client %d: query buffer over its limit", s.ID)
 		return errQueryBuffer

@@ -57,7 +57,7 @@ func (i *internalClient) Attend(k blocking.Key) {
 		return
 	}
 	if i.s == nil {
-		i.s = &session{host: host{srv}, tx: srv.store.NewTx()}
+		i.s = makeSession(srv, srv.store.NewTx())
 		i.s.in.argv = make([][]byte, 1)
 	}
 	s := i.s

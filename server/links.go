@@ -209,7 +209,7 @@ func (k *link) read(timeout time.Duration) (string, error) {
 // Settle implements [keys.Remote]. It waits for the end of a script that has one of the
 // keys, however long that takes.
 func (h host) Settle(db int, names [][]byte, change func(c *commands.Ctx)) error {
-	s := &session{host: h, tx: h.srv.store.NewTx()}
+	s := makeSession(h.srv, h.srv.store.NewTx())
 	s.SetDB(db)
 	s.ctx.Client, s.ctx.Host, s.ctx.Table, s.ctx.Tx = &s.Client, s, h.srv.table, s.tx
 	s.turn.start(h.srv.clock.Now())

@@ -196,7 +196,7 @@ func TestFreezeGoesOnUntilTheOutcomeIsKnown(t *testing.T) {
 
 // newLooseSession returns a session of no client.
 func newLooseSession(srv *Server) *session {
-	s := &session{host: host{srv}, tx: srv.store.NewTx()}
+	s := makeSession(srv, srv.store.NewTx())
 	s.ctx.Client = &s.Client
 	return s
 }

@@ -68,8 +68,8 @@ func (s *session) collectAhead(c *commands.Ctx) {
 	case c.InMulti:
 		came := commands.NewReply(nil, 2)
 		s.collectInto(&came)
-		c.Reply.Insert(s.txn.replyAt, came.Encoded())
-		s.txn.replyAt += came.Len()
+		c.Reply.Insert(s.transaction.replyAt, came.Encoded())
+		s.transaction.replyAt += came.Len()
 		s.srv.tracking.RepeatLost(&s.cache)
 	default:
 		s.collect()

@@ -120,7 +120,7 @@ func (s *session) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error
 	x.limits.allowOOM = flags.Declared && flags.AllowOOM
 	x.limits.crossSlot = !flags.Declared || flags.CrossSlot
 	x.cmd, x.argv = c.Command, c.Args.All()
-	x.sent = cmp.Or(s.txn.exec, x.cmd)
+	x.sent = cmp.Or(s.transaction.exec, x.cmd)
 	x.memory = s.srv.settings().conf.LuaMemoryLimit
 	err := s.runScript(c, task)
 	x.cmd, x.sent, x.argv = nil, nil, nil

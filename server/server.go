@@ -342,7 +342,8 @@ func (srv *Server) refusal(remote string, unix bool) commands.WireError {
 }
 
 func (srv *Server) newSession(conn transport.Conn) *session {
-	s := &session{host: host{srv}, conn: conn, tx: srv.store.NewTx()}
+	s := makeSession(srv, srv.store.NewTx())
+	s.conn = conn
 	s.ID = srv.clients.nextID()
 	s.Created = srv.clock.Now().UnixMilli()
 	s.lastInput.Store(s.Created)

@@ -31,6 +31,7 @@ const (
 type session struct {
 	commands.Client
 	host
+	transaction
 	conn transport.Conn
 	user atomic.Pointer[acl.User] // only the owner changes it
 
@@ -38,7 +39,6 @@ type session struct {
 	textsHeld bool // the call has the lock of these
 
 	in     input
-	txn    transaction
 	subs   *pubsub.Subscriptions // nil until the client subscribes
 	dur    durability
 	script scripting
@@ -72,6 +72,14 @@ type session struct {
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received
 	totals    clientTotals
 	traffic   traffic
+}
+
+// makeSession returns a session of no connection. Its calls use tx.
+func makeSession(srv *Server, tx *persistence.Tx) *session {
+	s := &session{host: host{srv}, tx: tx}
+	s.transaction.s = s
+	s.transaction.watching = watching{client: &s.Client, all: &srv.watches}
+	return s
 }
 
 var errPanic = errors.New("panic")

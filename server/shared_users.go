@@ -29,7 +29,7 @@ const maxUserBytes = 64 << 20
 // changesTexts reports whether a call, or one that EXEC runs, changes users or shared directives.
 func (s *session) changesTexts(cmd *commands.Command, argv [][]byte) bool {
 	if cmd.Is(commands.LocksQueue) {
-		return slices.ContainsFunc(s.txn.queue, func(q queuedCall) bool { return s.changesText(q.cmd, q.argv) })
+		return slices.ContainsFunc(s.transaction.queue, func(q queuedCall) bool { return s.changesText(q.cmd, q.argv) })
 	}
 	return s.changesText(cmd, argv)
 }

@@ -53,7 +53,7 @@ func (s *session) slotOf(cmd *commands.Command, argv [][]byte) (slot int, err er
 		}
 	}
 	if cmd.Is(commands.LocksQueue) {
-		s.txn.eachKey(see)
+		s.transaction.eachKey(see)
 		return slot, err
 	}
 	s.keys = cmd.AppendKeys(s.keys[:0], argv)
@@ -194,7 +194,7 @@ func (s *session) redirect(effects commands.Flag, slot int) error {
 func (s *session) admitSlotsLocked(cmd *commands.Command) error {
 	keyed := len(s.keys) > 0
 	if cmd.Is(commands.LocksQueue) {
-		s.txn.eachKey(func([]byte) { keyed = true })
+		s.transaction.eachKey(func([]byte) { keyed = true })
 	}
 	effects := s.effects(cmd)
 	if messages := effects&commands.PubSub != 0 && effects&(commands.Write|commands.ReadOnly) == 0; keyed && !messages && !s.Has(commands.ClientReadOnly) {

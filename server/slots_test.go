@@ -292,7 +292,7 @@ func TestWhatIsAllowedWhileDown(t *testing.T) {
 func TestReadsOfADeposedLeaderAreNotStale(t *testing.T) {
 	r := newSlotsRig(t)
 	r.dial().want("SET a 1", "OK")
-	s := &session{host: host{r.srv}, tx: r.srv.store.NewTx()}
+	s := makeSession(r.srv, r.srv.store.NewTx())
 	s.ctx.Client = &s.Client
 	get := r.srv.table.Find("get")
 	argv := [][]byte{[]byte("GET"), []byte("a")}

@@ -50,7 +50,7 @@ func (h host) EmptySlots(ctx context.Context, of *slots.Set) error {
 // removeKeys removes all keys of some slots, in all databases, while allowed says so under their locks, and returns when that is
 // committed. Clients that watch such a key or keep it are told, and no event is published.
 func (srv *Server) removeKeys(ctx context.Context, of *slots.Set, allowed func() bool) error {
-	s := &session{host: host{srv}, tx: srv.store.NewTx()}
+	s := makeSession(srv, srv.store.NewTx())
 	s.ctx.Client, s.ctx.Host, s.ctx.Table, s.ctx.Tx = &s.Client, s, srv.table, s.tx
 	for shard := range persistence.ShardCount {
 		for w := srv.resharding.Keys.Walk(shard, cluster.EveryDB); !w.Over(); {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"slices"
 
 	"github.com/vigildb/vigil/commands"
@@ -12,12 +13,12 @@ import (
 // is to run, and the keys that must not have changed by then. Only the owner of the
 // session uses it.
 type transaction struct {
-	queue        []queuedCall
-	queueBytes   int // of the arguments of queue
-	watched      map[blocking.Key]*watchedKey
-	watchedBytes int               // of watched
-	exec         *commands.Command // EXEC while it runs the queue, else nil
-	replyAt      int               // where the reply of the running EXEC begins
+	s *session
+	watching
+	queue      []queuedCall
+	queueBytes int               // of the arguments of queue
+	exec       *commands.Command // EXEC while it runs the queue, else nil
+	replyAt    int               // where the reply of the running EXEC begins
 }
 
 // queuedCall is one call between MULTI and EXEC, with arguments of its own.
@@ -59,12 +60,12 @@ func (t *transaction) eachKey(visit func(key []byte)) {
 }
 
 // memory is the number of bytes that the transaction takes.
-func (t *transaction) memory() int { return t.queueBytes + t.watchedBytes }
+func (t *transaction) memory() int { return t.queueBytes + t.bytes }
 
 // enqueue adds a call to the transaction in place of running it.
-func (s *session) enqueue(cmd *commands.Command, argv [][]byte) {
-	s.txn.add(cmd, argv)
-	s.ctx.Reply.Status("QUEUED")
+func (t *transaction) enqueue(cmd *commands.Command, argv [][]byte) {
+	t.add(cmd, argv)
+	t.s.ctx.Reply.Status("QUEUED")
 }
 
 // maxTransaction limits the changes of a transaction, which make one record:
@@ -72,43 +73,44 @@ func (s *session) enqueue(cmd *commands.Command, argv [][]byte) {
 const maxTransaction = 1 << 30
 
 // Multi begins a transaction.
-func (s *session) Multi(c *commands.Ctx) error {
-	if s.Has(commands.ClientMulti) {
+func (t *transaction) Multi(c *commands.Ctx) error {
+	if t.s.Has(commands.ClientMulti) {
 		return commands.ErrNestedMulti
 	}
-	s.Set(commands.ClientMulti)
+	t.s.Set(commands.ClientMulti)
 	c.Reply.OK()
 	return nil
 }
 
 // Discard drops the queued calls and the watched keys.
-func (s *session) Discard(c *commands.Ctx) error {
-	if !s.Has(commands.ClientMulti) {
+func (t *transaction) Discard(c *commands.Ctx) error {
+	if !t.s.Has(commands.ClientMulti) {
 		return commands.ErrDiscardNoMulti
 	}
-	s.endMulti()
+	t.end()
 	c.Reply.OK()
 	return nil
 }
 
-// endMulti ends the transaction. EXEC takes the queue first, and no longer needs
+// end ends the transaction. EXEC takes the queue first, and no longer needs
 // the watched keys once it holds their locks.
-func (s *session) endMulti() {
-	s.txn.queue, s.txn.queueBytes = nil, 0
-	s.Clear(commands.ClientMulti | commands.ClientDirtyExec)
-	s.unwatch()
+func (t *transaction) end() {
+	t.queue, t.queueBytes = nil, 0
+	t.s.Clear(commands.ClientMulti | commands.ClientDirtyExec)
+	t.unwatch()
 }
 
-// addQueue adds the shards of the keys that are queued or watched.
-func (s *session) addQueue() {
-	for _, q := range s.txn.queue {
+// addShards adds the shards of the keys that are queued or watched.
+func (t *transaction) addShards() {
+	s := t.s
+	for _, q := range t.queue {
 		if q.cmd.Everywhere(q.argv) {
 			s.shards.AddAll()
 			break
 		}
 	}
-	s.txn.eachKey(func(key []byte) { s.shards.Add(s.tx.Expect(key)) })
-	for _, w := range s.txn.watched {
+	t.eachKey(func(key []byte) { s.shards.Add(s.tx.Expect(key)) })
+	for _, w := range t.keys {
 		s.shards.Add(s.srv.store.Hash([]byte(w.Name)))
 	}
 }
@@ -118,43 +120,46 @@ func (s *session) eachKey(visit func(key []byte)) {
 	for _, k := range s.keys {
 		visit(s.in.argv[k.Index])
 	}
-	s.txn.eachKey(visit)
+	s.transaction.eachKey(visit)
 }
 
 // Exec runs the queued calls as one: all keys are locked, and all changes make one
 // journal record. A call that fails puts its error into the array and does not
 // stop the others.
-func (s *session) Exec(c *commands.Ctx) error {
+func (t *transaction) Exec(c *commands.Ctx) error {
+	s := t.s
 	if !s.Has(commands.ClientMulti) {
 		return commands.ErrExecNoMulti
 	}
-	s.expireWatched()
+	if s.locked {
+		t.expire(s.tx)
+	}
 	switch {
 	case s.Has(commands.ClientDirtyExec):
-		s.endMulti()
+		t.end()
 		return commands.ErrExecAbort
 	case s.Has(commands.ClientDirtyCAS):
-		s.endMulti()
+		t.end()
 		c.Reply.NullArray()
 		return nil
 	}
-	queue := s.txn.queue
-	if s.txn.agrees() {
-		s.endMulti()
-		return s.execApart(c, queue)
+	queue := t.queue
+	if t.agrees() {
+		t.end()
+		return t.execApart(c, queue)
 	}
-	s.cache.Collect(s.txn.flags()&commands.PubSub != 0)
-	s.endMulti()
+	s.cache.Collect(t.flags()&commands.PubSub != 0)
+	t.end()
 	exec := c.Command
-	s.txn.exec, c.InMulti = exec, true
+	t.exec, c.InMulti = exec, true
 	defer func() {
-		s.txn.exec, c.InMulti, c.Command = nil, false, exec
+		t.exec, c.InMulti, c.Command = nil, false, exec
 		s.cache.Collect(false)
 	}()
-	s.txn.replyAt = c.Reply.Len()
+	t.replyAt = c.Reply.Len()
 	c.Reply.Array(len(queue))
 	for _, q := range queue {
-		if err := s.admitQueued(exec, q.cmd, q.argv); err != nil {
+		if err := t.admit(exec, q.cmd, q.argv); err != nil {
 			s.fail(q.cmd, err)
 			continue
 		}
@@ -169,8 +174,9 @@ func (s *session) Exec(c *commands.Ctx) error {
 	return nil
 }
 
-// admitQueued checks again what may have changed since the call was queued that EXEC runs.
-func (s *session) admitQueued(exec, cmd *commands.Command, argv [][]byte) error {
+// admit checks again what may have changed since the call was queued that EXEC runs.
+func (t *transaction) admit(exec, cmd *commands.Command, argv [][]byte) error {
+	s := t.s
 	if !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth() {
 		return commands.ErrNoAuth
 	}
@@ -181,4 +187,34 @@ func (s *session) admitQueued(exec, cmd *commands.Command, argv [][]byte) error 
 		return commands.ErrQueueTooLong
 	}
 	return nil
+}
+
+// execApart makes the calls of such a transaction in the background. What the client may do counts as of now.
+func (t *transaction) execApart(c *commands.Ctx, queue []queuedCall) error {
+	if err := c.MayCompute(0); err != nil {
+		return err
+	}
+	refused := make([]error, len(queue))
+	for i, q := range queue {
+		if refused[i] = t.admit(c.Command, q.cmd, q.argv); refused[i] == nil && t.s.srv.audits.wants(q.cmd) {
+			t.s.srv.audits.add(t.s, q.cmd, q.argv, auditBegun, false)
+		}
+	}
+	srv, all := t.s.srv, commands.NewReply(nil, t.s.Proto())
+	all.Array(len(queue))
+	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
+		for i, q := range queue {
+			err := refused[i]
+			if err == nil {
+				err = srv.callApart(ctx, q, &all)
+			}
+			if err != nil {
+				text, _ := commands.Text(err)
+				srv.stats.countError(string(text))
+				all.Error(text)
+			}
+			srv.stats.called(q.cmd, 0, err != nil)
+		}
+		return func(r *commands.Reply) { r.Raw(all.Encoded()) }, nil
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/blocking"
 )
 
@@ -13,7 +14,7 @@ import (
 // are.
 type watchedKey struct {
 	blocking.Key
-	s          *session
+	client     *commands.Client
 	expired    bool        // did not exist, or was expired, when WATCH was called
 	prev, next *watchedKey // guarded by watches.mu
 }
@@ -35,7 +36,7 @@ func (w *watches) touch(db int, key []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for k := w.keys[blocking.Key{DB: db, Name: string(key)}]; k != nil; k = k.next {
-		k.s.Set(commands.ClientDirtyCAS)
+		k.client.Set(commands.ClientDirtyCAS)
 	}
 }
 
@@ -70,13 +71,13 @@ func (w *watches) remove(k *watchedKey) {
 }
 
 // clients returns the clients that watch keys.
-func (w *watches) clients() map[*session]bool {
+func (w *watches) clients() map[*commands.Client]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := map[*session]bool{}
+	all := map[*commands.Client]bool{}
 	for _, k := range w.keys {
 		for ; k != nil; k = k.next {
-			all[k.s] = true
+			all[k.client] = true
 		}
 	}
 	return all
@@ -95,50 +96,58 @@ func (w *watches) which(wanted func(k blocking.Key) bool) []blocking.Key {
 	return keys
 }
 
-// Watch begins to watch keys; their shards are locked.
-func (s *session) Watch(c *commands.Ctx, keys [][]byte) error {
-	t := &s.txn
-	if t.watched == nil {
-		t.watched = map[blocking.Key]*watchedKey{}
+// watching is the keys that a client watches, until EXEC, UNWATCH or its end.
+type watching struct {
+	client *commands.Client
+	all    *watches
+	keys   map[blocking.Key]*watchedKey
+	bytes  int // of keys
+}
+
+// watch begins to watch a key whose shard is locked, unless the client does so already. expired: there is none now.
+func (w *watching) watch(k blocking.Key, expired func() bool) {
+	if w.keys[k] != nil {
+		return
 	}
+	if w.keys == nil {
+		w.keys = map[blocking.Key]*watchedKey{}
+	}
+	key := &watchedKey{Key: k, client: w.client, expired: expired()}
+	w.keys[k] = key
+	w.all.add(key)
+	w.bytes += len(k.Name) + watchBytes
+}
+
+// Watch begins to watch keys; their shards are locked.
+func (w *watching) Watch(c *commands.Ctx, keys [][]byte) error {
 	for _, key := range keys {
-		k := blocking.Key{DB: s.DB(), Name: string(key)}
-		if t.watched[k] != nil {
-			continue
-		}
-		w := &watchedKey{Key: k, s: s, expired: c.Tx.Kind(key) == 0}
-		t.watched[k] = w
-		s.srv.watches.add(w)
-		t.watchedBytes += len(key) + watchBytes
+		w.watch(blocking.Key{DB: w.client.DB(), Name: string(key)}, func() bool { return c.Tx.Kind(key) == 0 })
 	}
 	c.Reply.OK()
 	return nil
 }
 
 // Unwatch stops watching all keys.
-func (s *session) Unwatch(*commands.Ctx) { s.unwatch() }
+func (w *watching) Unwatch(*commands.Ctx) { w.unwatch() }
 
-func (s *session) unwatch() {
-	for _, w := range s.txn.watched {
-		s.srv.watches.remove(w)
+func (w *watching) unwatch() {
+	for _, k := range w.keys {
+		w.all.remove(k)
 	}
-	s.txn.watched, s.txn.watchedBytes = nil, 0
-	s.Clear(commands.ClientDirtyCAS)
+	w.keys, w.bytes = nil, 0
+	w.client.Clear(commands.ClientDirtyCAS)
 }
 
-// expireWatched makes EXEC fail if a watched key has expired since. A key that was
-// already gone when WATCH was called does not count.
-func (s *session) expireWatched() {
-	for _, w := range s.txn.watched {
-		if w.expired || !s.locked {
+// expire makes EXEC fail if a watched key has expired since. A key that was already gone when WATCH was called does not
+// count. The keys are locked.
+func (w *watching) expire(tx *persistence.Tx) {
+	for _, k := range w.keys {
+		if k.expired {
 			continue
 		}
-		s.tx.Select(w.DB)
-		if s.tx.Kind([]byte(w.Name)) == 0 {
-			s.Set(commands.ClientDirtyCAS)
+		if tx.Select(k.DB); tx.Kind([]byte(k.Name)) == 0 {
+			w.client.Set(commands.ClientDirtyCAS)
 		}
 	}
-	if s.locked {
-		s.tx.Select(s.DB())
-	}
+	tx.Select(w.client.DB())
 }
