@@ -17,14 +17,14 @@ func BenchmarkPermit(b *testing.B) {
 	for _, name := range []string{"default", "limited"} {
 		b.Run(name, func(b *testing.B) {
 			f := newFeeder(srv)
-			f.s.become(srv.users.Find(name))
+			f.s.access.become(srv.users.Find(name))
 			cmd, _ := f.s.lookup(argv)
 			b.ReportAllocs()
 			for b.Loop() {
-				if f.s.unrestricted() { // as in admit
+				if f.s.access.unrestricted() { // as in admit
 					continue
 				}
-				if err := f.s.judge(cmd, argv, acl.TopLevel); err != nil {
+				if err := f.s.access.judge(cmd, argv, acl.TopLevel); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -28,15 +28,15 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 		return commands.ErrUnknownSubcommand(cmd, argv[1])
 	case !unknown && len(cmd.Subcommands()) > 0 && !sub && cmd.Run == nil, !cmd.ArityOK(len(argv)):
 		return commands.ErrArity(cmd)
-	case !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth():
+	case !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.access.mustAuth():
 		return commands.ErrNoAuth
 	case cmd.Is(commands.NoMulti|commands.NotQueued) && s.Has(commands.ClientMulti):
 		return commands.ErrWatchInMulti
 	case cmd.Is(commands.NoMulti) && s.Has(commands.ClientMulti):
 		return commands.ErrNotInMulti
 	}
-	if !s.unrestricted() {
-		if err := s.judge(cmd, argv, acl.TopLevel); err != nil {
+	if !s.access.unrestricted() {
+		if err := s.access.judge(cmd, argv, acl.TopLevel); err != nil {
 			return err
 		}
 	}
@@ -154,27 +154,6 @@ func (s *session) effects(cmd *commands.Command) commands.Flag {
 		flags |= s.transaction.flags()
 	}
 	return flags
-}
-
-// mustAuth reports whether clients have to authenticate. A client that came
-// before a password was set stays authenticated.
-func (s *session) mustAuth() bool {
-	if s.Open() {
-		s.setAuthenticated(true)
-		return false
-	}
-	return true
-}
-
-// setAuthenticated records whether the client is authenticated, which limits what
-// it may send.
-func (s *session) setAuthenticated(yes bool) {
-	if yes {
-		s.Set(commands.ClientAuthenticated)
-	} else {
-		s.Clear(commands.ClientAuthenticated)
-	}
-	s.in.framer.SetAuthenticated(yes)
 }
 
 // reject writes the error of a call that did not run. Inside MULTI the transaction

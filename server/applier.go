@@ -38,7 +38,7 @@ type durableAt struct {
 func (srv *Server) newApplier() *applier {
 	s := srv.backstage()
 	s.applies = true
-	s.become(srv.users.Default())
+	s.access.become(srv.users.Default())
 	s.ctx.Reply = commands.NewReply(nil, 2)
 	s.ctx.InMulti = true
 	a := &applier{s: s}
@@ -228,7 +228,7 @@ func (a *applier) lock(queue []appliedCall) error {
 		}
 		s.srv.waitABit() // a script runs for too long
 	}
-	s.script.crowded = false
+	s.scripting.crowded = false
 	if !s.locked { // no key: PUBLISH
 		s.shards.AddTexts()
 		for s.locked = s.lockToServe(); !s.locked; s.locked = s.lockToServe() {

@@ -128,6 +128,6 @@ func aclShown(argv [][]byte) [][]byte {
 }
 
 func (a *audits) record(s *session, call, result string) audit.Record {
-	return audit.Record{Time: s.srv.clock.Now(), Client: s.ID, Addr: s.address(), Name: s.Text().Name, User: s.user.Load().Name(), DB: s.DB(),
+	return audit.Record{Time: s.srv.clock.Now(), Client: s.ID, Addr: s.address(), Name: s.Text().Name, User: s.access.user.Load().Name(), DB: s.DB(),
 		Call: call, Result: result}
 }

@@ -103,8 +103,8 @@ func (r runner) run(k blocking.Key, w *blocking.Call, of *session) (c commands.C
 	c.Reply = commands.NewReply(nil, w.Proto)
 	c.Args.Reset(w.Args, 1)
 	// The user's rules may have changed since the client waits.
-	if d := of.denied(w.Command, w.Args, acl.TopLevel, w.Command, of.view.load); d != nil {
-		r.fail(&c.Reply, acl.ErrNoPermission(of.user.Load(), w.Command, d))
+	if d := of.access.denied(w.Command, w.Args, acl.TopLevel, w.Command, of.view.load); d != nil {
+		r.fail(&c.Reply, acl.ErrNoPermission(of.access.user.Load(), w.Command, d))
 		s.srv.stats.rejected(w.Command) // as one that never ran
 		return c, blocking.Served
 	}

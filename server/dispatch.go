@@ -170,7 +170,7 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 // them for too long.
 func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 	if s.effects(cmd)&commands.RunsScripts != 0 {
-		return s.lockLong(cmd, argv)
+		return s.scripting.lock(cmd, argv)
 	}
 	if s.shards.Empty() {
 		s.tx.OnChange = nil
@@ -255,8 +255,8 @@ func (s *session) release() {
 		s.tx.Unlock()
 		s.srv.tracking.Unlocked(&s.cache)
 	}
-	if s.script.inside {
-		s.script.inside = false
+	if s.scripting.inside {
+		s.scripting.inside = false
 		s.srv.leaveGate()
 	}
 }
@@ -267,7 +267,7 @@ func (s *session) commit() {
 		return
 	}
 	lsn := s.tx.Commit()
-	s.script.former = nil
+	s.scripting.former = nil
 	if lsn > 0 {
 		s.dur.change(lsn)
 		s.dur.big = s.dur.big || s.tx.Heavy()

@@ -17,8 +17,8 @@ type insider struct{ srv *Server }
 // DialObserver implements [door.Server].
 func (d insider) DialObserver(name string) (net.Conn, error) {
 	return d.dial(name, func(s *session) {
-		s.become(d.srv.watcher)
-		s.setAuthenticated(true)
+		s.access.become(d.srv.watcher)
+		s.access.setAuthenticated(true)
 	})
 }
 
@@ -32,7 +32,7 @@ func (d insider) DialVisitor(name string) (net.Conn, error) { return d.dial(name
 func (d insider) dial(name string, prepare func(*session)) (net.Conn, error) {
 	client, own := transport.Pipe()
 	watch := func(s *session) {
-		s.observer = true
+		s.access.observer = true
 		prepare(s)
 		s.Set(commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly)
 		s.SetText(func(t *commands.ClientText) { t.Name = name })

@@ -11,7 +11,8 @@ import (
 // ChangeLibraries puts what change returns in the place of the libraries of functions, in
 // the store and in the engine. The call is inside the gate of scripts, so that there is
 // one change at a time.
-func (s *session) ChangeLibraries(change func(now *lua.Libraries, memory int64) (*lua.Libraries, error)) error {
+func (x *scripting) ChangeLibraries(change func(now *lua.Libraries, memory int64) (*lua.Libraries, error)) error {
+	s := x.s
 	e := s.srv.scripts.engine
 	now := e.Libraries()
 	next, err := change(now, s.srv.settings().conf.LuaMemoryLimit)
@@ -25,28 +26,28 @@ func (s *session) ChangeLibraries(change func(now *lua.Libraries, memory int64) 
 	if err := s.tx.Err(); err != nil {
 		return err
 	}
-	if s.script.former == nil {
-		s.script.former = now
+	if x.former == nil {
+		x.former = now
 	}
-	s.keepLibraries(now, next)
+	x.keepLibraries(now, next)
 	e.SetLibraries(next)
 	return nil
 }
 
 // keepLibraries changes the libraries of the store.
-func (s *session) keepLibraries(now, next *lua.Libraries) {
+func (x *scripting) keepLibraries(now, next *lua.Libraries) {
 	if n, _ := next.Len(); n == 0 {
-		s.tx.Texts(persistence.Libraries).Clear()
+		x.s.tx.Texts(persistence.Libraries).Clear()
 		return
 	}
 	for _, lib := range now.Sorted() {
 		if next.Get(lib.Name) == nil {
-			s.tx.Texts(persistence.Libraries).Delete(lib.Name)
+			x.s.tx.Texts(persistence.Libraries).Delete(lib.Name)
 		}
 	}
 	for _, lib := range next.Sorted() {
 		if old := now.Get(lib.Name); old == nil || old.Code != lib.Code {
-			s.tx.Texts(persistence.Libraries).Set(lib.Name, lib.Code)
+			x.s.tx.Texts(persistence.Libraries).Set(lib.Name, lib.Code)
 		}
 	}
 }

@@ -282,7 +282,7 @@ func (s *session) admitLocked(cmd *commands.Command, argv [][]byte) error {
 
 // needsLeader is the error of a call that a follower has begun and cannot go on with.
 func (s *session) needsLeader(cmd *commands.Command) error {
-	if x := &s.script; s.srv.slotted() && x.slot != commands.NoSlot {
+	if x := &s.scripting; s.srv.slotted() && x.slot != commands.NoSlot {
 		if err := s.redirect(commands.LeaderOnly, x.slot); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ func (h host) ClientPause(mode conn.PauseMode, until int64) { h.srv.pause.Set(mo
 // paused reports whether a pause holds the call back. The session is woken later, then.
 func (s *session) paused(cmd *commands.Command, argv [][]byte) bool {
 	mode := s.srv.pause.Mode()
-	return mode != conn.PauseNone && !s.observer && !s.applies && !s.writesNothing(cmd, argv, mode) && s.srv.pause.Hold(s)
+	return mode != conn.PauseNone && !s.access.observer && !s.applies && !s.writesNothing(cmd, argv, mode) && s.srv.pause.Hold(s)
 }
 
 // writesNothing reports that a pause of writes lets the call through: neither
@@ -86,11 +86,11 @@ func (s *session) waitsFor(frozen, own *slots.Set, slot int, cmd *commands.Comma
 // while others were frozen, is admitted anew.
 func (s *session) readmit(cmd *commands.Command, argv [][]byte) error {
 	own, _ := s.srv.opts.Group.Shard()
-	if own == s.script.own && s.srv.fence.Of() == s.script.frozen && !s.empties(cmd) {
+	if own == s.scripting.own && s.srv.fence.Of() == s.scripting.frozen && !s.empties(cmd) {
 		return nil
 	}
 	if s.ctx.InScript {
-		return s.admitSlotsScripted(cmd, argv)
+		return s.scripting.admitSlots(cmd, argv)
 	}
 	_, err := s.admitSlots(cmd, argv)
 	return err

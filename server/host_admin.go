@@ -10,8 +10,8 @@ import (
 
 // UnixMicros is the time of the call, for a script the time at which it began.
 func (s *session) UnixMicros() int64 {
-	if s.script.inside {
-		return s.turn.at(s.script.began).UnixMicro()
+	if s.scripting.inside {
+		return s.turn.at(s.scripting.began).UnixMicro()
 	}
 	return s.turn.at(s.turn.elapsed).UnixMicro()
 }

@@ -139,8 +139,8 @@ func (s *session) ResetClient(c *commands.Ctx) {
 	s.collect() // what was published goes before the reply
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff |
 		commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly | commands.ClientImports) // what it can stays
-	s.become(s.srv.users.Default())
-	s.setAuthenticated(s.Open())
+	s.access.become(s.srv.users.Default())
+	s.access.setAuthenticated(s.Open())
 	s.SetDB(0)
 	c.Tx.Select(0)
 	s.SetProto(2)

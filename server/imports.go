@@ -180,7 +180,7 @@ func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) 
 	if err := srv.enterGate(); err != nil {
 		return err
 	}
-	s.script.inside = true
+	s.scripting.inside = true
 	defer s.release()
 	next, err := srv.joinLibraries(libs, j.o)
 	if err != nil {
@@ -207,7 +207,7 @@ func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) 
 		return err
 	}
 	now := srv.scripts.engine.Libraries()
-	s.keepLibraries(now, next)
+	s.scripting.keepLibraries(now, next)
 	if j.origin != nil {
 		s.tx.SetReplicated(*j.origin)
 	}

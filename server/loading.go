@@ -65,7 +65,7 @@ func (s *session) admitLoading(cmd *commands.Command) error {
 // unknownAdmin reports that a call is for administrators of the group, whom the data
 // names.
 func (s *session) unknownAdmin(cmd *commands.Command) bool {
-	return s.srv.opts.Group != nil && cmd.Is(commands.Admin) && !s.observer
+	return s.srv.opts.Group != nil && cmd.Is(commands.Admin) && !s.access.observer
 }
 
 // reportLoading logs the progress of Load. The cron calls it once a second.

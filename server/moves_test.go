@@ -223,7 +223,7 @@ func TestCallsAreAdmittedAgainUnderTheirLocks(t *testing.T) {
 			if err := s.lock(cmd, argv); err == nil || err.Error() != want {
 				t.Errorf("%s: %v, want %s", name, err, want)
 			}
-			if s.locked || s.script.inside {
+			if s.locked || s.scripting.inside {
 				t.Errorf("%s keeps its locks", name)
 			}
 			r.srv.fence.Forget(s)

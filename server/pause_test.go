@@ -19,7 +19,7 @@ func TestCallsAreHeldBackUnderTheirLocks(t *testing.T) {
 		s.in.argv = argv
 		s.prepare(cmd, argv)
 		err := s.lock(cmd, argv)
-		if kept := s.locked || s.script.inside; kept || !errors.Is(err, errPaused) {
+		if kept := s.locked || s.scripting.inside; kept || !errors.Is(err, errPaused) {
 			t.Errorf("%s: %v, want %v; it keeps its locks: %v", name, err, errPaused, kept)
 			s.release()
 		}

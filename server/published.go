@@ -31,7 +31,7 @@ func (s *session) Subscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
 		if !s.subs.Begin(&s.srv.broker, &c.Reply, kind, name) {
 			continue
 		}
-		if !s.mayReceive(kind, string(name)) {
+		if !s.access.mayReceive(kind, string(name)) {
 			c.CloseAfter = true // the user has lost the channel since the call was admitted
 		}
 		if kind == pubsub.ShardChannel && !s.srv.channels.Keeps(name) {

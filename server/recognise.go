@@ -12,20 +12,20 @@ import (
 
 // recognise makes a client the user whom its certificate names, if it was verified and the user is
 // enabled. Otherwise the client begins as any other.
-func (s *session) recognise(state tls.ConnectionState) {
-	by := s.srv.settings().conf.TLSClientUser
+func (a *access) recognise(state tls.ConnectionState) {
+	by := a.s.srv.settings().conf.TLSClientUser
 	if by == conf.TLSUserOff || len(state.VerifiedChains) == 0 {
 		return
 	}
 	names := namesOf(state.PeerCertificates[0], by)
 	for _, name := range names {
-		if u := s.Users().Find(name); u != nil && u.Enabled() {
-			s.become(u)
-			s.setAuthenticated(true)
+		if u := a.s.Users().Find(name); u != nil && u.Enabled() {
+			a.become(u)
+			a.setAuthenticated(true)
 			return
 		}
 	}
-	s.refused(acl.Refusal{Reason: acl.DeniedCertificate, Context: acl.TopLevel, Object: "TLS", User: strings.Join(names, " ")}, s.look())
+	a.refused(acl.Refusal{Reason: acl.DeniedCertificate, Context: acl.TopLevel, Object: "TLS", User: strings.Join(names, " ")}, a.s.look())
 }
 
 var commonName = asn1.ObjectIdentifier{2, 5, 4, 3}

@@ -15,6 +15,7 @@ import (
 
 // scripting is the part of a session that runs a script.
 type scripting struct {
+	s       *session
 	inside  bool              // the gate
 	began   time.Duration     // of the call, in this turn
 	crowded bool              // memory was full when the call began
@@ -36,14 +37,15 @@ type scripting struct {
 	fits    func(size int) bool      // mayGrow
 }
 
-// lockLong is lock for a call that runs scripts. These may touch more keys than the call
+// lock is lock for a call that runs scripts. These may touch more keys than the call
 // declares; reach locks them.
-func (s *session) lockLong(cmd *commands.Command, argv [][]byte) error {
-	s.script.crowded = s.srv.crowded()
+func (x *scripting) lock(cmd *commands.Command, argv [][]byte) error {
+	s := x.s
+	x.crowded = s.srv.crowded()
 	if err := s.srv.enterGate(); err != nil {
 		return err
 	}
-	s.script.inside, s.script.began = true, s.turn.elapsed
+	x.inside, x.began = true, s.turn.elapsed
 	if w := &s.srv.blocked; w.Any() {
 		w.Widen(&s.shards, s.eachKey)
 	}
@@ -54,19 +56,20 @@ func (s *session) lockLong(cmd *commands.Command, argv [][]byte) error {
 		return err
 	}
 	if s.srv.blocked.Any() {
-		s.extend(s.eachKey)
+		x.extend(s.eachKey)
 	}
 	s.beginTx(cmd)
-	if s.script.changed == nil {
-		s.script.changed, s.script.fits = s.changed, s.script.mayGrow
+	if x.changed == nil {
+		x.changed, x.fits = s.changed, x.mayGrow
 	}
-	s.tx.OnChange = s.script.changed // of keys that clients may begin to wait for
+	s.tx.OnChange = x.changed // of keys that clients may begin to wait for
 	return nil
 }
 
 // extend locks the shards that serving the clients that wait for keys can need. The keys
 // are locked, so that no others begin to wait for them.
-func (s *session) extend(keys blocking.EachKey) {
+func (x *scripting) extend(keys blocking.EachKey) {
+	s := x.s
 	w := &s.srv.blocked
 	for w.Any() {
 		need := s.shards
@@ -79,7 +82,8 @@ func (s *session) extend(keys blocking.EachKey) {
 }
 
 // reach locks what a command of a script needs.
-func (s *session) reach(cmd *commands.Command, argv [][]byte) {
+func (x *scripting) reach(cmd *commands.Command, argv [][]byte) {
+	s := x.s
 	need := s.shards
 	if cmd.Everywhere(argv) {
 		need.AddAll()
@@ -93,7 +97,7 @@ func (s *session) reach(cmd *commands.Command, argv [][]byte) {
 		s.shards = need
 	}
 	if s.srv.blocked.Any() && cmd.Is(commands.Write) {
-		s.extend(func(visit func(key []byte)) {
+		x.extend(func(visit func(key []byte)) {
 			for _, k := range s.keys {
 				visit(argv[k.Index])
 			}
@@ -103,8 +107,9 @@ func (s *session) reach(cmd *commands.Command, argv [][]byte) {
 
 // RunScript runs a script inside the call. Its commands write their replies into a buffer
 // that all scripts share.
-func (s *session) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error {
-	x, flags, slotted := &s.script, task.Flags(), s.srv.slotted()
+func (x *scripting) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error {
+	s := x.s
+	flags, slotted := task.Flags(), s.srv.slotted()
 	if slotted && flags.NoCluster {
 		return errScriptNoCluster
 	}
@@ -114,7 +119,7 @@ func (s *session) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error
 		}
 		return err
 	}
-	s.showScript(c)
+	x.show(c)
 	x.written, x.bug = false, nil
 	x.limits.readOnly = readOnly || flags.Declared && flags.NoWrites
 	x.limits.allowOOM = flags.Declared && flags.AllowOOM
@@ -122,7 +127,7 @@ func (s *session) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error
 	x.cmd, x.argv = c.Command, c.Args.All()
 	x.sent = cmp.Or(s.transaction.exec, x.cmd)
 	x.memory = s.srv.settings().conf.LuaMemoryLimit
-	err := s.runScript(c, task)
+	err := x.run(c, task)
 	x.cmd, x.sent, x.argv = nil, nil, nil
 	if x.bug != nil {
 		panic(x.bug) // the interpreter has made an error of it
@@ -130,9 +135,10 @@ func (s *session) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error
 	return err
 }
 
-// runScript runs a script with the context of its call, and sets that back.
-func (s *session) runScript(c *commands.Ctx, task lua.Task) error {
-	x, shared := &s.script, &s.srv.scripts.reply
+// run runs a script with the context of its call, and sets that back.
+func (x *scripting) run(c *commands.Ctx, task lua.Task) error {
+	s := x.s
+	shared := &s.srv.scripts.reply
 	inMulti, cmd, args, db := c.InMulti, c.Command, c.Args, s.DB()
 	c.InMulti, c.InScript = true, true
 	x.reply, c.Reply = c.Reply, *shared
@@ -144,44 +150,44 @@ func (s *session) runScript(c *commands.Ctx, task lua.Task) error {
 		s.SetDB(db)
 		s.tx.Select(db)
 	}()
-	return s.srv.scripts.engine.Run(&lua.Run{Task: task, Server: (*scriptServer)(s), Reply: &x.reply, Memory: x.memory, Command: x.argv, Began: c.Now})
+	return s.srv.scripts.engine.Run(&lua.Run{Task: task, Server: (*scriptServer)(x), Reply: &x.reply, Memory: x.memory, Command: x.argv, Began: c.Now})
 }
 
 // mayGrow reports whether a reply to a command of the script may have that size.
 func (x *scripting) mayGrow(size int) bool { return int64(size) <= x.memory/2 }
 
-// showScript shows the call to monitors, before the commands that it calls.
-func (s *session) showScript(c *commands.Ctx) {
-	if s.srv.monitors.any() {
-		s.srv.monitors.show(s, c.Args.All(), s.turn.at(s.turn.elapsed), s.address())
+// show shows the call to monitors, before the commands that it calls.
+func (x *scripting) show(c *commands.Ctx) {
+	if x.s.srv.monitors.any() {
+		x.s.srv.monitors.show(x.s, c.Args.All(), x.s.turn.at(x.s.turn.elapsed), x.s.address())
 	}
 }
 
-// scriptServer is a session as its script knows it.
-type scriptServer session
+// scriptServer is what a script calls.
+type scriptServer scripting
 
 // Call runs a command of a script. A panic ends the whole call, and not only the script.
 func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 	defer func() {
 		if bug := recover(); bug != nil {
-			x.script.bug = fmt.Sprintf("%v\n%s", bug, debug.Stack())
-			x.srv.scripts.engine.Current().End("internal error")
+			x.bug = fmt.Sprintf("%v\n%s", bug, debug.Stack())
+			x.s.srv.scripts.engine.Current().End("internal error")
 			panic(bug)
 		}
 	}()
-	s := (*session)(x)
+	s := x.s
 	reply := &s.ctx.Reply
 	reply.Reset(keepBuffer)
 	reply.SetProto(proto)
 	cmd, sub := s.srv.scripts.lookup(s.srv.table, argv)
-	if err := s.admitScripted(cmd, sub, argv); err != nil {
-		s.refuse(cmd, err)
+	if err := s.scripting.admit(cmd, sub, argv); err != nil {
+		s.scripting.refuse(cmd, err)
 		return reply.Last()
 	}
 	start := s.turn.elapsed
-	s.reach(cmd, argv)
+	s.scripting.reach(cmd, argv)
 	if err := s.admitLocked(cmd, argv); err != nil {
-		s.refuse(cmd, err)
+		s.scripting.refuse(cmd, err)
 		return reply.Last()
 	}
 	err := s.invoke(cmd, argv)
@@ -203,25 +209,25 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 
 // Allowed reports whether the user may run a command.
 func (x *scriptServer) Allowed(argv [][]byte) (allowed, known bool) {
-	s := (*session)(x)
+	s := x.s
 	cmd, sub := s.lookup(argv)
 	if cmd == nil || len(cmd.Subcommands()) > 0 && !sub && len(argv) > 1 {
 		return false, false
 	}
-	return s.user.Load().Rules().Check(s.DB(), cmd, argv) == nil, true
+	return s.access.user.Load().Rules().Check(s.DB(), cmd, argv) == nil, true
 }
 
 // Log writes a line of a script to the server's log.
 func (x *scriptServer) Log(level int, text string) {
-	x.srv.logf(logLevel(level), "%s", text)
+	x.s.srv.logf(logLevel(level), "%s", text)
 }
 
 // Failed counts an error inside of the reply.
-func (x *scriptServer) Failed(err commands.WireError) { x.srv.stats.countError(string(err)) }
+func (x *scriptServer) Failed(err commands.WireError) { x.s.srv.stats.countError(string(err)) }
 
-// admitScripted decides whether a script may call a command.
-func (s *session) admitScripted(cmd *commands.Command, sub bool, argv [][]byte) error {
-	x := &s.script
+// admit decides whether a script may call a command.
+func (x *scripting) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
+	s := x.s
 	writes := false
 	if cmd != nil {
 		writes = cmd.Is(commands.Write)
@@ -236,7 +242,7 @@ func (s *session) admitScripted(cmd *commands.Command, sub bool, argv [][]byte) 
 	case cmd.Is(commands.NoScript) && !(s.srv.scripts.debug.Load() && harmless(cmd)):
 		return errScriptDenied
 	}
-	if err := s.permit(cmd, argv, acl.InScript); err != nil {
+	if err := s.access.permit(cmd, argv, acl.InScript); err != nil {
 		return err
 	}
 	if x.limits.readOnly && cmd.Flags&(commands.Write|commands.MayReplicate) != 0 {
@@ -257,7 +263,7 @@ func (s *session) admitScripted(cmd *commands.Command, sub bool, argv [][]byte) 
 		return commands.ErrQueueTooLong
 	}
 	if s.srv.slotted() {
-		if err := s.admitSlotsScripted(cmd, argv); err != nil {
+		if err := x.admitSlots(cmd, argv); err != nil {
 			return err
 		}
 	}
@@ -276,9 +282,9 @@ func harmless(cmd *commands.Command) bool {
 }
 
 // refuse writes the error of a call of a script that did not run.
-func (s *session) refuse(cmd *commands.Command, err error) {
+func (x *scripting) refuse(cmd *commands.Command, err error) {
 	text, _ := commands.Text(err)
-	s.srv.stats.rejected(cmd)
-	s.srv.stats.countError(string(text))
-	s.ctx.Reply.Error(text)
+	x.s.srv.stats.rejected(cmd)
+	x.s.srv.stats.countError(string(text))
+	x.s.ctx.Reply.Error(text)
 }

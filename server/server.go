@@ -318,7 +318,7 @@ func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 	if secure, encrypted := nc.(*tls.Conn); encrypted {
 		s.foot.tls = tlsBytes
 		s.weigh()
-		s.recognise(secure.ConnectionState())
+		s.access.recognise(secure.ConnectionState())
 	}
 	prepare(s)
 	srv.clients.add(s)
@@ -349,7 +349,7 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	s.lastInput.Store(s.Created)
 	s.SetProto(2)
 	s.SetText(func(t *commands.ClientText) { t.LastCommand = "NULL" })
-	s.become(srv.users.Default())
+	s.access.become(srv.users.Default())
 	s.ctx.Tx, s.ctx.Client, s.ctx.Table, s.ctx.Host = s.tx, &s.Client, srv.table, s
 	s.ctx.Take = s.takeArgument
 	s.ctx.Reply = commands.NewReply(nil, 2)
@@ -358,7 +358,7 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	s.cache.Open(s)
 	set := srv.settings()
 	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
-	s.setAuthenticated(s.Open())
+	s.access.setAuthenticated(s.Open())
 	s.weigh()
 	return s
 }

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/blocking"
 	"github.com/vigildb/vigil/server/pubsub"
@@ -31,21 +30,21 @@ const (
 type session struct {
 	commands.Client
 	host
+	access
 	transaction
+	scripting
 	conn transport.Conn
-	user atomic.Pointer[acl.User] // only the owner changes it
 
 	keptTexts bool // the call has changed users or directives of the group
 	textsHeld bool // the call has the lock of these
 
-	in     input
-	subs   *pubsub.Subscriptions // nil until the client subscribes
-	dur    durability
-	script scripting
-	out    outbox
-	cache  tracking.State
-	foot   footprint
-	view   publishedView
+	in    input
+	subs  *pubsub.Subscriptions // nil until the client subscribes
+	dur   durability
+	out   outbox
+	cache tracking.State
+	foot  footprint
+	view  publishedView
 
 	ctx      commands.Ctx
 	tx       *persistence.Tx
@@ -65,7 +64,6 @@ type session struct {
 	skipNext bool            // CLIENT REPLY SKIP was this very call
 	// The call has put confirmations of subscriptions into the outbox: replies are not wanted.
 	confirmed bool
-	observer  bool // of DialObserver or DialVisitor
 	applies   bool // what a master sends
 
 	turn      stopwatch
@@ -77,7 +75,7 @@ type session struct {
 // makeSession returns a session of no connection. Its calls use tx.
 func makeSession(srv *Server, tx *persistence.Tx) *session {
 	s := &session{host: host{srv}, tx: tx}
-	s.transaction.s = s
+	s.access.s, s.transaction.s, s.scripting.s = s, s, s
 	s.transaction.watching = watching{client: &s.Client, all: &srv.watches}
 	return s
 }
@@ -149,15 +147,15 @@ func (s *session) run() (err error) {
 func (s *session) abandon() {
 	s.serving = nil
 	if s.locked {
-		if s.script.former != nil {
-			s.srv.scripts.engine.SetLibraries(s.script.former)
+		if s.scripting.former != nil {
+			s.srv.scripts.engine.SetLibraries(s.scripting.former)
 		}
 		if s.tx.Abandon() {
 			s.ready, s.messages, s.keptTexts = s.ready[:0], nil, false
 		} else {
 			s.commit()
 		}
-		s.script.former = nil
+		s.scripting.former = nil
 	}
 	s.release()
 }

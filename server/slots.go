@@ -66,7 +66,7 @@ func (s *session) slotOf(cmd *commands.Command, argv [][]byte) (slot int, err er
 // admitSlots refuses a call whose keys are of several slots, or that belongs to another member.
 // One without keys is not judged: keyed is false.
 func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, err error) {
-	x := &s.script
+	x := &s.scripting
 	x.slot = commands.NoSlot
 	queued := cmd.Is(commands.LocksQueue)
 	leads := s.srv.store.Member().Leads()
@@ -203,16 +203,17 @@ func (s *session) admitSlotsLocked(cmd *commands.Command) error {
 	return nil
 }
 
-// admitSlotsScripted refuses a call of a script. The keys of the whole script are of one slot,
+// admitSlots refuses a call of a script. The keys of the whole script are of one slot,
 // if that is declared or the script has a first line that does not allow others.
-func (s *session) admitSlotsScripted(cmd *commands.Command, argv [][]byte) error {
+func (x *scripting) admitSlots(cmd *commands.Command, argv [][]byte) error {
+	s := x.s
 	slot, err := s.slotOf(cmd, argv)
 	if err != nil {
 		return errScriptCrossSlot(cmd)
 	}
 	own, _ := s.srv.opts.Group.Shard()
 	frozen := s.srv.fence.Of()
-	s.script.own, s.script.frozen = own, frozen
+	x.own, x.frozen = own, frozen
 	if s.empties(cmd) && (frozen != nil || s.admitEmptying(cmd, own) != nil) {
 		return errScriptMoves
 	}
@@ -237,7 +238,6 @@ func (s *session) admitSlotsScripted(cmd *commands.Command, argv [][]byte) error
 			return errScriptNotLocal
 		}
 	}
-	x := &s.script
 	if x.limits.crossSlot {
 		return nil
 	}

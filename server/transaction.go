@@ -177,10 +177,10 @@ func (t *transaction) Exec(c *commands.Ctx) error {
 // admit checks again what may have changed since the call was queued that EXEC runs.
 func (t *transaction) admit(exec, cmd *commands.Command, argv [][]byte) error {
 	s := t.s
-	if !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth() {
+	if !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.access.mustAuth() {
 		return commands.ErrNoAuth
 	}
-	if d := s.denied(cmd, argv, acl.InMulti, exec, s.look); d != nil {
+	if d := s.access.denied(cmd, argv, acl.InMulti, exec, s.look); d != nil {
 		return acl.ErrNoPermissionAnymore(d)
 	}
 	if cmd.Is(commands.DenyOOM) && s.tx.RecordBytes() > maxTransaction {

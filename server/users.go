@@ -92,12 +92,12 @@ func (srv *Server) loadUsers(keep acl.Keep) (deleted []*acl.User, err error) {
 func (h host) UsersFile() string { return h.srv.settings().conf.ACLFile }
 
 // LoadUsers reads the file. If it returns an error nothing has changed.
-func (s *session) LoadUsers(c *commands.Ctx) error {
-	deleted, err := s.srv.loadUsers(s.KeepUsers)
+func (a *access) LoadUsers(c *commands.Ctx) error {
+	deleted, err := a.s.srv.loadUsers(a.s.KeepUsers)
 	if err != nil {
 		return err
 	}
-	s.Revoke(c, deleted)
+	a.Revoke(c, deleted)
 	return nil
 }
 
