@@ -94,7 +94,7 @@ func (a *access) become(u *acl.User) {
 
 // Authenticate makes the client another user if the password is right.
 func (a *access) Authenticate(c *commands.Ctx, name, password []byte) error {
-	u := a.s.Users().Authenticate(name, password)
+	u := a.s.sharing.Users().Authenticate(name, password)
 	if u != nil {
 		former := a.user.Load()
 		if a.become(u); !u.Admits(password) {

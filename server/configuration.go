@@ -83,28 +83,29 @@ func (srv *Server) keepThrowAway(_, new *conf.Settings) error {
 }
 
 // ConfigGet lists names and values.
-func (s *session) ConfigGet(patterns []string) []string {
-	s.awaitTexts()
+func (sh *sharing) ConfigGet(patterns []string) []string {
+	sh.await()
 	var out []string
 	match := func(pattern, name string) bool { return glob.Match([]byte(pattern), []byte(name)) }
-	for _, p := range s.srv.config.Get(patterns, match) {
+	for _, p := range sh.s.srv.config.Get(patterns, match) {
 		out = append(out, p.Name, p.Value)
 	}
 	return out
 }
 
 // ConfigSet changes directives, all or none.
-func (s *session) ConfigSet(pairs []string) error {
+func (sh *sharing) ConfigSet(pairs []string) error {
+	s := sh.s
 	list := make([]conf.Pair, 0, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		list = append(list, conf.Pair{Name: pairs[i], Value: pairs[i+1]})
 	}
 	caller := conf.Caller{Local: s.local(), Loading: s.srv.loading.Load()}
 	var unkept error
-	if s.textsHeld {
+	if sh.held {
 		caller.Share = s.srv.mayShare()
 		caller.Keep = func(shared []conf.Pair) error {
-			unkept = s.keepSet(pairs, shared)
+			unkept = sh.keepSet(pairs, shared)
 			return unkept
 		}
 	}

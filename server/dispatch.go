@@ -148,7 +148,7 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 		s.transaction.addShards()
 	}
 	if s.srv.opts.Group != nil {
-		if s.textsHeld = s.changesTexts(cmd, argv); s.textsHeld {
+		if s.sharing.held = s.sharing.changes(cmd, argv); s.sharing.held {
 			s.shards.AddTexts()
 		}
 	}
@@ -273,8 +273,8 @@ func (s *session) commit() {
 		s.dur.big = s.dur.big || s.tx.Heavy()
 		s.dur.large = s.dur.large || s.tx.Large()
 	}
-	if s.keptTexts {
-		s.keptTexts = false
+	if s.sharing.kept {
+		s.sharing.kept = false
 		s.srv.shared.changed.Store(lsn)
 	}
 	s.announceKept(lsn)

@@ -218,8 +218,8 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 			return err
 		}
 	}
-	if s.changesTexts(cmd, argv) {
-		return s.admitTexts()
+	if s.sharing.changes(cmd, argv) {
+		return s.sharing.admit()
 	}
 	if s.srv.store.Member().Leads() {
 		return nil
@@ -272,7 +272,7 @@ func (s *session) admitLocked(cmd *commands.Command, argv [][]byte) error {
 			return s.readmit(cmd, argv)
 		}
 		return nil
-	case s.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0, s.changesTexts(cmd, argv):
+	case s.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0, s.sharing.changes(cmd, argv):
 		return commands.ErrReadOnlyReplica
 	case s.srv.slotted():
 		return s.admitSlotsLocked(cmd)

@@ -19,7 +19,7 @@ func (a *access) recognise(state tls.ConnectionState) {
 	}
 	names := namesOf(state.PeerCertificates[0], by)
 	for _, name := range names {
-		if u := a.s.Users().Find(name); u != nil && u.Enabled() {
+		if u := a.s.sharing.Users().Find(name); u != nil && u.Enabled() {
 			a.become(u)
 			a.setAuthenticated(true)
 			return

@@ -33,10 +33,8 @@ type session struct {
 	access
 	transaction
 	scripting
+	sharing
 	conn transport.Conn
-
-	keptTexts bool // the call has changed users or directives of the group
-	textsHeld bool // the call has the lock of these
 
 	in    input
 	subs  *pubsub.Subscriptions // nil until the client subscribes
@@ -75,7 +73,7 @@ type session struct {
 // makeSession returns a session of no connection. Its calls use tx.
 func makeSession(srv *Server, tx *persistence.Tx) *session {
 	s := &session{host: host{srv}, tx: tx}
-	s.access.s, s.transaction.s, s.scripting.s = s, s, s
+	s.access.s, s.transaction.s, s.scripting.s, s.sharing.s = s, s, s, s
 	s.transaction.watching = watching{client: &s.Client, all: &srv.watches}
 	return s
 }
@@ -151,7 +149,7 @@ func (s *session) abandon() {
 			s.srv.scripts.engine.SetLibraries(s.scripting.former)
 		}
 		if s.tx.Abandon() {
-			s.ready, s.messages, s.keptTexts = s.ready[:0], nil, false
+			s.ready, s.messages, s.sharing.kept = s.ready[:0], nil, false
 		} else {
 			s.commit()
 		}

@@ -19,30 +19,32 @@ func (srv *Server) mayShare() bool {
 }
 
 // changesDirectives reports whether a call sets a shared directive.
-func (s *session) changesDirectives(cmd *commands.Command, argv [][]byte) bool {
-	return s.srv.mayShare() && slices.ContainsFunc(cmd.Directives(argv), func(name []byte) bool { return s.srv.config.Shared(string(name)) })
+func (sh *sharing) changesDirectives(cmd *commands.Command, argv [][]byte) bool {
+	return sh.s.srv.mayShare() && slices.ContainsFunc(cmd.Directives(argv), func(name []byte) bool { return sh.s.srv.config.Shared(string(name)) })
 }
 
 // keepSet keeps with the data of the group what a CONFIG SET of pairs changes of it: users, and shared directives. The call
 // holds the lock of AddTexts.
-func (s *session) keepSet(pairs []string, shared []conf.Pair) error {
+func (sh *sharing) keepSet(pairs []string, shared []conf.Pair) error {
+	s := sh.s
 	if s.tx.RecordBytes() > maxTransaction {
 		return commands.ErrQueueTooLong
 	}
-	if err := s.keepPassword(pairs); err != nil {
+	if err := sh.keepPassword(pairs); err != nil {
 		return err
 	}
 	for _, p := range shared {
 		if value, ok := s.tx.Texts(persistence.Directives).Get(p.Name); !ok || value != p.Value {
 			s.tx.Texts(persistence.Directives).Set(p.Name, p.Value)
-			s.keptTexts = true
+			sh.kept = true
 		}
 	}
 	return s.tx.Err()
 }
 
 // Unshare gives each member its own values of directives again. All are examined before one is changed.
-func (s *session) Unshare(directives []string) error {
+func (sh *sharing) Unshare(directives []string) error {
+	s := sh.s
 	names := make([]string, len(directives))
 	for i, d := range directives {
 		name, ok := s.srv.config.SharedName(d)
@@ -54,14 +56,14 @@ func (s *session) Unshare(directives []string) error {
 		}
 		names[i] = name
 	}
-	if !s.textsHeld {
+	if !sh.held {
 		return errNothingShared
 	}
 	changed := names[:0]
 	for _, name := range names {
 		if _, ok := s.tx.Texts(persistence.Directives).Get(name); ok {
 			s.tx.Texts(persistence.Directives).Delete(name)
-			s.keptTexts = true
+			sh.kept = true
 			changed = append(changed, name)
 		}
 	}

@@ -22,24 +22,32 @@ type sharedTexts struct {
 	most         int           // maxUserBytes, or less in tests
 }
 
+// sharing is what a call has to do with these texts.
+type sharing struct {
+	s    *session
+	kept bool // the call has changed some
+	held bool // the call has their lock
+}
+
 // maxUserBytes bounds the names and rules of the users of a group: at first all of them are
 // one record.
 const maxUserBytes = 64 << 20
 
-// changesTexts reports whether a call, or one that EXEC runs, changes users or shared directives.
-func (s *session) changesTexts(cmd *commands.Command, argv [][]byte) bool {
+// changes reports whether a call, or one that EXEC runs, changes users or shared directives.
+func (sh *sharing) changes(cmd *commands.Command, argv [][]byte) bool {
 	if cmd.Is(commands.LocksQueue) {
-		return slices.ContainsFunc(s.transaction.queue, func(q queuedCall) bool { return s.changesText(q.cmd, q.argv) })
+		return slices.ContainsFunc(sh.s.transaction.queue, func(q queuedCall) bool { return sh.changesOne(q.cmd, q.argv) })
 	}
-	return s.changesText(cmd, argv)
+	return sh.changesOne(cmd, argv)
 }
 
-func (s *session) changesText(cmd *commands.Command, argv [][]byte) bool {
-	return cmd.Users != nil && cmd.Users(argv) || cmd.Directives != nil && s.changesDirectives(cmd, argv)
+func (sh *sharing) changesOne(cmd *commands.Command, argv [][]byte) bool {
+	return cmd.Users != nil && cmd.Users(argv) || cmd.Directives != nil && sh.changesDirectives(cmd, argv)
 }
 
-// admitTexts refuses a change of users or shared directives where a write is refused.
-func (s *session) admitTexts() error {
+// admit refuses a change of users or shared directives where a write is refused.
+func (sh *sharing) admit() error {
+	s := sh.s
 	switch g := s.srv.opts.Group; {
 	case s.srv.loading.Load():
 		return commands.ErrLoading
@@ -55,7 +63,8 @@ func (s *session) admitTexts() error {
 
 // KeepUsers keeps changes of users with the data of the group, if the server is in one: with the
 // first of them all users. The call holds the lock of AddTexts.
-func (s *session) KeepUsers(c *acl.Changes) error {
+func (sh *sharing) KeepUsers(c *acl.Changes) error {
+	s := sh.s
 	if s.srv.opts.Group == nil {
 		return nil
 	}
@@ -93,32 +102,33 @@ func (s *session) KeepUsers(c *acl.Changes) error {
 			s.tx.Texts(persistence.Users).Set(l.Name, l.Rules)
 		}
 	}
-	s.keptTexts = true
+	sh.kept = true
 	return s.tx.Err()
 }
 
 // keepPassword gives the default user the requirepass that CONFIG SET gives the leader of a group.
-func (s *session) keepPassword(pairs []string) error {
+func (sh *sharing) keepPassword(pairs []string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if strings.EqualFold(pairs[i], "requirepass") {
-			return s.srv.users.SetPassword(pairs[i+1], s.KeepUsers)
+			return sh.s.srv.users.SetPassword(pairs[i+1], sh.KeepUsers)
 		}
 	}
 	return nil
 }
 
-// awaitTexts makes the reply wait for the last change of users or shared directives, as one that shows a
+// await makes the reply wait for the last change of users or shared directives, as one that shows a
 // key waits for that of the key.
-func (s *session) awaitTexts() {
+func (sh *sharing) await() {
+	s := sh.s
 	if at := s.srv.shared.changed.Load(); at != 0 && s.srv.store.Member().Leads() && !s.srv.store.Commits().Confirmed(at) {
 		s.dur.read(at)
 	}
 }
 
 // Users are all users.
-func (s *session) Users() *acl.Users {
-	s.awaitTexts()
-	return s.srv.users
+func (sh *sharing) Users() *acl.Users {
+	sh.await()
+	return sh.s.srv.users
 }
 
 // takeUsers takes users over from the store: some by name, or all with nil. It is called with all shards

@@ -93,7 +93,7 @@ func (h host) UsersFile() string { return h.srv.settings().conf.ACLFile }
 
 // LoadUsers reads the file. If it returns an error nothing has changed.
 func (a *access) LoadUsers(c *commands.Ctx) error {
-	deleted, err := a.s.srv.loadUsers(a.s.KeepUsers)
+	deleted, err := a.s.srv.loadUsers(a.s.sharing.KeepUsers)
 	if err != nil {
 		return err
 	}
