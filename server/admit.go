@@ -43,7 +43,7 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if unknown {
 		return commands.ErrUnknownSubcommand(cmd, argv[1])
 	}
-	if s.subs.Any() && s.Proto() == 2 && !cmd.Is(commands.Subscriber) {
+	if s.messaging.subs.Any() && s.Proto() == 2 && !cmd.Is(commands.Subscriber) {
 		return commands.ErrNotAllowedSubscribed(cmd)
 	}
 	if err := s.admitLoading(cmd); err != nil {

@@ -25,9 +25,9 @@ type clientView struct {
 // look describes the session as it is. Only its owner may call it.
 func (s *session) look() clientView {
 	v := clientView{cmd: s.ctx.Command, multi: -1, watch: len(s.transaction.keys), queued: s.transaction.queueBytes,
-		sub:   s.subs.Count(pubsub.Channel),
-		psub:  s.subs.Count(pubsub.Pattern),
-		ssub:  s.subs.Count(pubsub.ShardChannel),
+		sub:   s.messaging.subs.Count(pubsub.Channel),
+		psub:  s.messaging.subs.Count(pubsub.Pattern),
+		ssub:  s.messaging.subs.Count(pubsub.ShardChannel),
 		input: s.in.unread() - s.in.framer.Understood(), inputFree: s.in.bufferBytes() - s.in.unread(),
 		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent(), replica: s.Has(commands.ClientReplica)}
 	if s.Has(commands.ClientMulti) {

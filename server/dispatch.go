@@ -50,8 +50,8 @@ func (s *session) execute(argv [][]byte) {
 	if s.cache.Pushes() || s.Has(commands.ClientTracking) {
 		s.endTracked(cmd)
 	}
-	if s.confirmed || s.Has(commands.ClientPubSub) {
-		s.confirmed = false
+	if s.messaging.confirmed || s.Has(commands.ClientPubSub) {
+		s.messaging.confirmed = false
 		s.collect() // what the call has sent to its own client goes before the next reply
 	}
 }
@@ -277,7 +277,7 @@ func (s *session) commit() {
 		s.sharing.kept = false
 		s.srv.shared.changed.Store(lsn)
 	}
-	s.announceKept(lsn)
+	s.messaging.announceKept(lsn)
 	for i := 0; i < len(s.ready); i++ {
 		s.serve(s.ready[i])
 	}
@@ -404,7 +404,7 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Durat
 	s.totals.commands++
 	if s.ctx.CloseAfter {
 		s.closing = true
-		s.subs.EndAll(&s.srv.broker) // before the reply, after which nobody expects to find them
+		s.messaging.subs.EndAll(&s.srv.broker) // before the reply, after which nobody expects to find them
 	}
 }
 

@@ -33,7 +33,7 @@ type footprint struct {
 // weigh measures the memory that the client uses now.
 func (s *session) weigh() {
 	n := int64(clientBytes+s.in.bufferBytes()+24*cap(s.in.args)+24*cap(s.keys)+s.ctx.Reply.Cap()+
-		s.conn.Unsent()+s.transaction.memory()+s.subs.Bytes()+s.cache.PrefixMemory()+s.TextBytes()) + s.foot.tls
+		s.conn.Unsent()+s.transaction.memory()+s.messaging.subs.Bytes()+s.cache.PrefixMemory()+s.TextBytes()) + s.foot.tls
 	if s.in.held != nil || s.waiting != nil {
 		n += s.parkedBytes()
 	}

@@ -134,7 +134,7 @@ func (s *session) ClientUnblock(id uint64, withError bool) bool {
 func (s *session) ResetClient(c *commands.Ctx) {
 	s.transaction.end()
 	s.Untrack()
-	s.subs.EndAll(&s.srv.broker)
+	s.messaging.subs.EndAll(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	s.collect() // what was published goes before the reply
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff |

@@ -11,17 +11,18 @@ func (h host) NotifyClasses() commands.EventClass { return h.srv.settings().even
 
 // Notify publishes a keyspace event of a class that is asked for: in a group when the call
 // is committed. A call that could not read changes nothing from then on, and fails.
-func (s *session) Notify(class commands.EventClass, event string, db int, key []byte) {
-	pubsub.Event(s.srv.settings().events, class, event, db, key, s.announcer())
+func (m *messaging) Notify(class commands.EventClass, event string, db int, key []byte) {
+	pubsub.Event(m.s.srv.settings().events, class, event, db, key, m.announcer())
 }
 
 // NotifyParts publishes which parts of a key an event was about.
-func (s *session) NotifyParts(class commands.EventClass, event string, db int, key []byte, parts [][]byte) {
-	pubsub.EventParts(s.srv.settings().events, class, event, db, key, parts, s.announcer())
+func (m *messaging) NotifyParts(class commands.EventClass, event string, db int, key []byte, parts [][]byte) {
+	pubsub.EventParts(m.s.srv.settings().events, class, event, db, key, parts, m.announcer())
 }
 
 // announcer sends messages about a change of the session's call.
-func (s *session) announcer() func(channel, payload []byte) {
+func (m *messaging) announcer() func(channel, payload []byte) {
+	s := m.s
 	if s.locked && s.tx.Err() != nil {
 		return func(channel, payload []byte) {}
 	}
@@ -35,7 +36,7 @@ func (s *session) announcer() func(channel, payload []byte) {
 			n.Position = s.dur.awaited()
 			s.srv.fanout.Announce(n)
 		case s.srv.broker.Audience(pubsub.Channel, channel) > 0:
-			s.keepMessage(n)
+			m.keep(n)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (s *session) flush() error {
 	if s.Has(commands.ClientReplica) {
 		s.fill()
 	}
-	s.leaveChannels()
+	s.messaging.leaveChannels()
 	if ok, err := s.settle(); !ok {
 		return err
 	}

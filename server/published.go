@@ -20,48 +20,59 @@ func (h host) Subscribers(kind pubsub.Kind, name []byte) int {
 	return h.srv.broker.Subscribers(kind, name)
 }
 
+// messaging is what a client is subscribed to, and what it publishes.
+type messaging struct {
+	s    *session
+	subs *pubsub.Subscriptions // nil until the client subscribes
+	kept []pubsub.Message      // those that leave when the call is committed
+	// The call has put confirmations of subscriptions into the outbox: replies are not wanted.
+	confirmed bool
+}
+
 // Subscribe subscribes the client to channels.
-func (s *session) Subscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
-	defer s.keepPushed(c, c.Reply.Len())
-	if s.subs == nil {
-		s.subs = pubsub.Of(s)
+func (m *messaging) Subscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
+	s := m.s
+	defer m.keepPushed(c, c.Reply.Len())
+	if m.subs == nil {
+		m.subs = pubsub.Of(s)
 	}
 	s.Set(commands.ClientPubSub)
 	for _, name := range names {
-		if !s.subs.Begin(&s.srv.broker, &c.Reply, kind, name) {
+		if !m.subs.Begin(&s.srv.broker, &c.Reply, kind, name) {
 			continue
 		}
 		if !s.access.mayReceive(kind, string(name)) {
 			c.CloseAfter = true // the user has lost the channel since the call was admitted
 		}
 		if kind == pubsub.ShardChannel && !s.srv.channels.Keeps(name) {
-			s.subs.Judge() // and so has the group its slot: the client is told after the call
+			m.subs.Judge() // and so has the group its slot: the client is told after the call
 		}
 	}
 }
 
 // Unsubscribe confirms after the last message of the channel.
-func (s *session) Unsubscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
+func (m *messaging) Unsubscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
 	if len(names) == 0 {
-		names = s.subs.Names(kind)
+		names = m.subs.Names(kind)
 	}
-	s.subs.Stop(&s.srv.broker, kind, names)
-	s.collectAhead(c)
-	defer s.keepPushed(c, c.Reply.Len())
-	s.endSubscriptions(c, kind, names)
+	m.subs.Stop(&m.s.srv.broker, kind, names)
+	m.collectAhead(c)
+	defer m.keepPushed(c, c.Reply.Len())
+	m.end(c, kind, names)
 }
 
-// endSubscriptions forgets subscriptions that get no messages any more.
-func (s *session) endSubscriptions(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
-	s.subs.End(&c.Reply, kind, names)
-	if !s.subs.Any() {
-		s.Clear(commands.ClientPubSub)
+// end forgets subscriptions that get no messages any more.
+func (m *messaging) end(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
+	m.subs.End(&c.Reply, kind, names)
+	if !m.subs.Any() {
+		m.s.Clear(commands.ClientPubSub)
 	}
 }
 
 // collectAhead writes the messages that came so far, before the reply of the call.
 // Those that come while EXEC runs go before its array.
-func (s *session) collectAhead(c *commands.Ctx) {
+func (m *messaging) collectAhead(c *commands.Ctx) {
+	s := m.s
 	switch {
 	case s.Has(commands.ClientReplyOff | commands.ClientReplySkip):
 		// The confirmation goes to the outbox too, see keepPushed.
@@ -78,11 +89,11 @@ func (s *session) collectAhead(c *commands.Ctx) {
 
 // keepPushed saves what was written since the mark if the client wants no replies:
 // confirmations and messages are not replies.
-func (s *session) keepPushed(c *commands.Ctx, mark int) {
-	if s.Has(commands.ClientReplyOff|commands.ClientReplySkip) && c.Reply.Len() > mark {
-		s.Deliver(c.Reply.After(mark))
+func (m *messaging) keepPushed(c *commands.Ctx, mark int) {
+	if m.s.Has(commands.ClientReplyOff|commands.ClientReplySkip) && c.Reply.Len() > mark {
+		m.s.Deliver(c.Reply.After(mark))
 		c.Reply.Rewind(mark)
-		s.confirmed = true
+		m.confirmed = true
 	}
 }
 
@@ -104,17 +115,18 @@ func (c *clients) wakeSubscribers() {
 
 // leaveChannels ends the subscriptions of shard channels whose slots have gone, and tells the client. It is called between
 // two calls; a change that it does not see yet wakes the session again.
-func (s *session) leaveChannels() {
-	if s.subs.Count(pubsub.ShardChannel) == 0 {
+func (m *messaging) leaveChannels() {
+	s := m.s
+	if m.subs.Count(pubsub.ShardChannel) == 0 {
 		return
 	}
-	gone := s.subs.Departed(&s.srv.channels)
+	gone := m.subs.Departed(&s.srv.channels)
 	if len(gone) == 0 {
 		return
 	}
-	s.subs.Stop(&s.srv.broker, pubsub.ShardChannel, gone)
+	m.subs.Stop(&s.srv.broker, pubsub.ShardChannel, gone)
 	s.collect() // no message comes behind the end of its subscription
-	s.endSubscriptions(&s.ctx, pubsub.ShardChannel, gone)
+	m.end(&s.ctx, pubsub.ShardChannel, gone)
 	s.view.publish(s.look())
 	s.weigh()
 }
@@ -123,64 +135,66 @@ func (s *session) leaveChannels() {
 var publishWords = [3]string{pubsub.Channel: "PUBLISH", pubsub.ShardChannel: "SPUBLISH"}
 
 // Publish delivers a message.
-func (s *session) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
-	m := pubsub.Message{Kind: kind, Channel: channel, Payload: payload}
+func (m *messaging) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
+	s := m.s
+	n := pubsub.Message{Kind: kind, Channel: channel, Payload: payload}
 	if s.srv.opts.Group == nil {
 		if s.locked && c.InMulti { // replicas get it behind what was changed before it, which is not recorded yet
-			s.keepMessage(m)
+			m.keep(n)
 		} else {
 			s.srv.source.Interject(publishWords[kind], channel, payload)
 		}
-		return s.publishHere(c, kind, channel, payload)
+		return m.publishHere(c, kind, channel, payload)
 	}
-	m.Position = s.dur.awaited()
+	n.Position = s.dur.awaited()
 	switch {
 	case s.locked && c.InMulti:
-		s.keepMessage(m)
-	case s.srv.fanout.Ready(m.Position):
-		reached := s.publishHere(c, kind, channel, payload)
+		m.keep(n)
+	case s.srv.fanout.Ready(n.Position):
+		reached := m.publishHere(c, kind, channel, payload)
 		s.srv.fanout.Forward(kind, channel, payload)
 		return reached
 	default:
-		s.srv.fanout.Announce(m)
+		s.srv.fanout.Announce(n)
 	}
 	return s.srv.broker.Audience(kind, channel)
 }
 
 // publishHere delivers a message to the clients of this server. The client's own copy goes behind its reply, and what came
 // before goes ahead of the reply.
-func (s *session) publishHere(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
-	return s.srv.broker.Publish(kind, channel, payload, s, func(b []byte) {
-		if c.InMulti || s.Has(commands.ClientReplyOff|commands.ClientReplySkip) {
-			s.Deliver(b)
+func (m *messaging) publishHere(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
+	return m.s.srv.broker.Publish(kind, channel, payload, m.s, func(b []byte) {
+		if c.InMulti || m.s.Has(commands.ClientReplyOff|commands.ClientReplySkip) {
+			m.s.Deliver(b)
 			return
 		}
-		s.collectAhead(c)
-		s.cache.Push(b)
+		m.collectAhead(c)
+		m.s.cache.Push(b)
 	})
 }
 
-// keepMessage keeps a message until the running call has its position.
-func (s *session) keepMessage(m pubsub.Message) { s.messages = append(s.messages, m.Clone()) }
+// keep keeps a message until the running call has its position.
+func (m *messaging) keep(n pubsub.Message) { m.kept = append(m.kept, n.Clone()) }
 
 // announceKept publishes what the call that has just got a position has kept. A follower
 // shows what is committed.
-func (s *session) announceKept(lsn uint64) {
-	if len(s.messages) == 0 {
+func (m *messaging) announceKept(lsn uint64) {
+	s := m.s
+	if len(m.kept) == 0 {
 		return
 	}
 	if s.tx.Writable() {
 		lsn = max(lsn, s.tx.Seen())
 	}
-	for _, m := range s.messages {
+	for _, n := range m.kept {
 		if s.srv.opts.Group == nil { // those of this server have it already
-			s.srv.source.Interject(publishWords[m.Kind], m.Channel, m.Payload)
+			s.srv.source.Interject(publishWords[n.Kind], n.Channel, n.Payload)
 			continue
 		}
-		m.Position = lsn
-		s.srv.fanout.Announce(m)
+		n.Position = lsn
+		s.srv.fanout.Announce(n)
 	}
-	s.messages = nil
+	m.kept = nil
 }
 
 // servedHost is the host of a waiting call that another session runs again: what it publishes
@@ -192,10 +206,10 @@ type servedHost struct {
 
 // Notify implements [commands.Host].
 func (h servedHost) Notify(class commands.EventClass, event string, db int, key []byte) {
-	h.by.Notify(class, event, db, key)
+	h.by.messaging.Notify(class, event, db, key)
 }
 
 // NotifyParts publishes as the call would that has served the waiting one.
 func (h servedHost) NotifyParts(class commands.EventClass, event string, db int, key []byte, parts [][]byte) {
-	h.by.NotifyParts(class, event, db, key, parts)
+	h.by.messaging.NotifyParts(class, event, db, key, parts)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/blocking"
-	"github.com/vigildb/vigil/server/pubsub"
 	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/tracking"
 	"github.com/vigildb/vigil/server/transport"
@@ -34,10 +33,10 @@ type session struct {
 	transaction
 	scripting
 	sharing
+	messaging
 	conn transport.Conn
 
 	in    input
-	subs  *pubsub.Subscriptions // nil until the client subscribes
 	dur   durability
 	out   outbox
 	cache tracking.State
@@ -49,20 +48,17 @@ type session struct {
 	row      rowCache
 	keys     []commands.KeyRef // of the running call
 	shards   persistence.Shards
-	locked   bool             // the locks of tx are held
-	ready    []blocking.Key   // keys with waiting clients that the call changed
-	messages []pubsub.Message // those that leave when the call is committed
-	serving  *blocking.Key    // whose waiting clients are being served, or nil
-	began    int              // where the reply of the running call begins
-	abridged [][]byte         // the arguments as the slow log keeps them, if one of them was handed over
+	locked   bool           // the locks of tx are held
+	ready    []blocking.Key // keys with waiting clients that the call changed
+	serving  *blocking.Key  // whose waiting clients are being served, or nil
+	began    int            // where the reply of the running call begins
+	abridged [][]byte       // the arguments as the slow log keeps them, if one of them was handed over
 
 	replica  *source.Replica // nil unless the client has said that it is one
 	waiting  *blocking.Call  // the call that is blocked
 	closing  bool            // no more commands; close when the replies are written
 	skipNext bool            // CLIENT REPLY SKIP was this very call
-	// The call has put confirmations of subscriptions into the outbox: replies are not wanted.
-	confirmed bool
-	applies   bool // what a master sends
+	applies  bool            // what a master sends
 
 	turn      stopwatch
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received
@@ -73,7 +69,7 @@ type session struct {
 // makeSession returns a session of no connection. Its calls use tx.
 func makeSession(srv *Server, tx *persistence.Tx) *session {
 	s := &session{host: host{srv}, tx: tx}
-	s.access.s, s.transaction.s, s.scripting.s, s.sharing.s = s, s, s, s
+	s.access.s, s.transaction.s, s.scripting.s, s.sharing.s, s.messaging.s = s, s, s, s, s
 	s.transaction.watching = watching{client: &s.Client, all: &srv.watches}
 	return s
 }
@@ -149,7 +145,7 @@ func (s *session) abandon() {
 			s.srv.scripts.engine.SetLibraries(s.scripting.former)
 		}
 		if s.tx.Abandon() {
-			s.ready, s.messages, s.sharing.kept = s.ready[:0], nil, false
+			s.ready, s.messaging.kept, s.sharing.kept = s.ready[:0], nil, false
 		} else {
 			s.commit()
 		}
@@ -189,7 +185,7 @@ func (s *session) Leave() {
 	s.out.shut()
 	s.unwatch()
 	s.srv.tracking.Leave(&s.cache)
-	s.subs.EndAll(&s.srv.broker)
+	s.messaging.subs.EndAll(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	if s.replica != nil {
 		s.replica.Leave()

@@ -159,7 +159,7 @@ func TestMessagesThatHaveComeAreToldFirst(t *testing.T) {
 	}
 	r.srv.channels.Keep(slotstest.Set(t, "7365"))
 	r.g.receive(byte(pubsub.ShardChannel), []byte("b"), []byte("x"))
-	s.leaveChannels() // in flush messages may come at that moment
+	s.messaging.leaveChannels() // in flush messages may come at that moment
 	if err := s.Resume(); err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +167,8 @@ func TestMessagesThatHaveComeAreToldFirst(t *testing.T) {
 	if got := string(e.wrote); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if s.Has(commands.ClientPubSub) || s.subs.Bytes() != 0 {
-		t.Errorf("a client without subscriptions is a subscriber, with %d bytes", s.subs.Bytes())
+	if s.Has(commands.ClientPubSub) || s.messaging.subs.Bytes() != 0 {
+		t.Errorf("a client without subscriptions is a subscriber, with %d bytes", s.messaging.subs.Bytes())
 	}
 }
 

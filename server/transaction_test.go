@@ -300,7 +300,7 @@ func TestMessagesAreNotWrittenIntoExecsArray(t *testing.T) {
 	}
 	other.want("PUBLISH ch late", "(int) 0")
 	c.quiet()
-	if s.subs.Any() {
+	if s.messaging.subs.Any() {
 		t.Error("there are subscriptions left")
 	}
 }
