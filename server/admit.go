@@ -9,14 +9,24 @@ import (
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/eviction"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
-// errPaused is returned by admit when CLIENT PAUSE holds the command back.
+// errPaused is returned by check when CLIENT PAUSE holds the command back.
 var errPaused = errors.New("paused")
 
-// admit decides whether a call may run now, in Redis's order of checks. nil
+// admission decides whether the calls of a client may run.
+type admission struct {
+	s    *session
+	slot int // of the keys of the call, if clients see slots; commands.NoSlot while there is none
+	// As they were when the last call was admitted.
+	own, frozen *slots.Set
+}
+
+// check decides whether a call may run now, in Redis's order of checks. nil
 // means yes.
-func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
+func (a *admission) check(cmd *commands.Command, sub bool, argv [][]byte) error {
+	s := a.s
 	if cmd == nil {
 		return commands.ErrUnknownCommand(argv)
 	}
@@ -46,25 +56,25 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if s.messaging.subs.Any() && s.Proto() == 2 && !cmd.Is(commands.Subscriber) {
 		return commands.ErrNotAllowedSubscribed(cmd)
 	}
-	if err := s.admitLoading(cmd); err != nil {
+	if err := a.checkLoading(cmd); err != nil {
 		return err
 	}
-	if err := s.admitStale(cmd); err != nil {
+	if err := a.checkStale(cmd); err != nil {
 		return err
 	}
-	if err := s.admitBusy(cmd); err != nil {
+	if err := a.checkBusy(cmd); err != nil {
 		return err
 	}
 	if err := admitKeys(cmd, argv); err != nil {
 		return err
 	}
-	if err := s.admitMember(cmd, argv); err != nil {
+	if err := a.checkMember(cmd, argv); err != nil {
 		return err
 	}
-	if err := s.admitWrite(cmd); err != nil {
+	if err := a.checkWrite(cmd); err != nil {
 		return err
 	}
-	if s.paused(cmd, argv) {
+	if a.paused(cmd, argv) {
 		return errPaused
 	}
 	return nil
@@ -84,26 +94,27 @@ func admitKeys(cmd *commands.Command, argv [][]byte) error {
 	return nil
 }
 
-// admitWrite refuses writes that the store cannot take: no memory left under a
+// checkWrite refuses writes that the store cannot take: no memory left under a
 // policy that removes nothing, or a journal that cannot be written.
-func (s *session) admitWrite(cmd *commands.Command) error {
-	flags := s.effects(cmd)
+func (a *admission) checkWrite(cmd *commands.Command) error {
+	s := a.s
+	flags := a.effects(cmd)
 	if flags&commands.DenyOOM != 0 && s.srv.crowded() {
 		return commands.ErrOOM
 	}
 	switch {
 	case flags&commands.Write == 0:
 		return nil
-	case s.frees(cmd) && !s.srv.readOnly():
+	case a.frees(cmd) && !s.srv.readOnly():
 		return cmp.Or(refused(s.srv.store.DeleteError()), s.srv.lonely())
 	}
 	return s.srv.unwritable()
 }
 
 // frees reports whether a call that writes only frees room; EXEC does if all queued calls do that write.
-func (s *session) frees(cmd *commands.Command) bool {
+func (a *admission) frees(cmd *commands.Command) bool {
 	if cmd.Is(commands.LocksQueue) {
-		return s.transaction.frees()
+		return a.s.transaction.frees()
 	}
 	return cmd.Is(commands.Frees)
 }
@@ -148,10 +159,10 @@ func (srv *Server) crowded() bool {
 }
 
 // effects are the flags of a call; the flags of EXEC are those of all queued calls together.
-func (s *session) effects(cmd *commands.Command) commands.Flag {
+func (a *admission) effects(cmd *commands.Command) commands.Flag {
 	flags := cmd.Flags
 	if cmd.Is(commands.LocksQueue) {
-		flags |= s.transaction.flags()
+		flags |= a.s.transaction.flags()
 	}
 	return flags
 }

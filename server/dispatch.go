@@ -28,7 +28,7 @@ func (s *session) execute(argv [][]byte) {
 		s.endCrossing()
 		return
 	}
-	err := s.admit(cmd, sub, argv)
+	err := s.admission.check(cmd, sub, argv)
 	switch {
 	case err == errPaused:
 		s.in.hold(argv)
@@ -97,7 +97,7 @@ func (r *rowCache) keep(name []byte, row *commands.Command) {
 }
 
 // call locks, runs, journals, serves waiting clients, unlocks, writes the rest of
-// the reply, and counts. It returns false if the call is to be held back, as admit does with errPaused.
+// the reply, and counts. It returns false if the call is to be held back, as check does with errPaused.
 func (s *session) call(cmd *commands.Command, argv [][]byte) (ran bool) {
 	start := s.turn.elapsed
 	s.ctx.Now = s.turn.millis()
@@ -169,7 +169,7 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 // lock takes the shards of the call. It returns a BUSY error if a script has one of
 // them for too long.
 func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
-	if s.effects(cmd)&commands.RunsScripts != 0 {
+	if s.admission.effects(cmd)&commands.RunsScripts != 0 {
 		return s.scripting.lock(cmd, argv)
 	}
 	if s.shards.Empty() {
@@ -185,7 +185,7 @@ func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 	if !s.locked {
 		return s.srv.busyError()
 	}
-	if err := s.admitAgain(cmd, argv); err != nil {
+	if err := s.admission.checkAgain(cmd, argv); err != nil {
 		s.release()
 		return err
 	}
@@ -197,12 +197,12 @@ func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 	return nil
 }
 
-// admitAgain is admit for what may have changed since, when the keys are locked.
-func (s *session) admitAgain(cmd *commands.Command, argv [][]byte) error {
-	if err := s.admitLocked(cmd, argv); err != nil {
+// checkAgain is check for what may have changed since, when the keys are locked.
+func (a *admission) checkAgain(cmd *commands.Command, argv [][]byte) error {
+	if err := a.checkLocked(cmd, argv); err != nil {
 		return err
 	}
-	if s.paused(cmd, argv) {
+	if a.paused(cmd, argv) {
 		return errPaused
 	}
 	return nil
@@ -238,14 +238,14 @@ func (s *session) lockToServe() bool {
 func (s *session) beginTx(cmd *commands.Command) {
 	s.tx.Select(s.DB())
 	s.tx.NoTouch = s.Has(commands.ClientNoTouch)
-	if s.tx.KeepsExpired() && !s.applies && s.effects(cmd)&commands.Write != 0 {
+	if s.tx.KeepsExpired() && !s.applies && s.admission.effects(cmd)&commands.Write != 0 {
 		s.tx.DropExpired() // a replica that clients may write to
 	}
 	importing := s.srv.importing.Load()
 	if importing && s.Has(commands.ClientImports) {
 		s.tx.SeeExpired() // until the locks of the next call
 	}
-	s.tx.KeepExpired = (importing || s.srv.pause.Active()) && s.effects(cmd)&(commands.Write|commands.MayReplicate) == 0
+	s.tx.KeepExpired = (importing || s.srv.pause.Active()) && s.admission.effects(cmd)&(commands.Write|commands.MayReplicate) == 0
 }
 
 // release unlocks the shards, and leaves the gate of scripts.
@@ -339,7 +339,7 @@ func (s *session) handle(cmd *commands.Command, argv [][]byte) error {
 	if w := c.Parked(); w != nil {
 		if len(w.Keys) > 0 && !s.tx.Writable() { // nothing would wake it
 			c.Reply.Rewind(mark)
-			err := s.needsLeader(cmd)
+			err := s.admission.needsLeader(cmd)
 			s.fail(cmd, err)
 			return err
 		}

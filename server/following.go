@@ -35,17 +35,17 @@ func (srv *Server) readOnly() bool {
 }
 
 // unwritable is the error of writes if there are none now. What a master sends is written although clients may not.
-func (s *session) unwritable() error {
-	if s.applies {
-		return refused(s.srv.store.WriteError())
+func (a *admission) unwritable() error {
+	if a.s.applies {
+		return refused(a.s.srv.store.WriteError())
 	}
-	return s.srv.unwritable()
+	return a.s.srv.unwritable()
 }
 
-// admitStale refuses a call that needs data while the link to the master is down, and stale data may not be served.
-func (s *session) admitStale(cmd *commands.Command) error {
-	f := s.srv.following.now.Load()
-	if f == nil || s.applies || s.srv.settings().conf.ReplicaServeStaleData || cmd.Is(commands.Stale) {
+// checkStale refuses a call that needs data while the link to the master is down, and stale data may not be served.
+func (a *admission) checkStale(cmd *commands.Command) error {
+	f := a.s.srv.following.now.Load()
+	if f == nil || a.s.applies || a.s.srv.settings().conf.ReplicaServeStaleData || cmd.Is(commands.Stale) {
 		return nil
 	}
 	if st := f.Status(); st.Up() {

@@ -206,15 +206,16 @@ func (srv *Server) keepFsync(old, new *conf.Settings) error {
 	return nil
 }
 
-// admitMember refuses what a member of a group cannot do. Whether it leads is looked at
+// checkMember refuses what a member of a group cannot do. Whether it leads is looked at
 // again when the keys are locked.
-func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
+func (a *admission) checkMember(cmd *commands.Command, argv [][]byte) error {
+	s := a.s
 	g := s.srv.opts.Group
 	if g == nil {
 		return nil
 	}
 	if s.srv.slotted() {
-		if keyed, err := s.admitSlots(cmd, argv); keyed {
+		if keyed, err := a.checkSlots(cmd, argv); keyed {
 			return err
 		}
 	}
@@ -224,8 +225,8 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 	if s.srv.store.Member().Leads() {
 		return nil
 	}
-	flags, keyed := s.effects(cmd), len(cmd.Keys) > 0 || cmd.Is(commands.Keyspace)
-	if err := s.leaderFor(flags); err != nil {
+	flags, keyed := a.effects(cmd), len(cmd.Keys) > 0 || cmd.Is(commands.Keyspace)
+	if err := a.leaderFor(flags); err != nil {
 		return err
 	}
 	switch {
@@ -245,7 +246,8 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 }
 
 // leaderFor returns where the leader is, as an error, if the client goes there by itself with such a call.
-func (s *session) leaderFor(flags commands.Flag) error {
+func (a *admission) leaderFor(flags commands.Flag) error {
+	s := a.s
 	if !s.Has(commands.ClientRedirects) || s.srv.slotted() || flags&(commands.Write|commands.ReadOnly) == 0 ||
 		flags&commands.Write == 0 && s.Has(commands.ClientReadOnly) {
 		return nil
@@ -258,32 +260,33 @@ func (s *session) leaderFor(flags commands.Flag) error {
 	return commands.ErrRedirect(&to, s.srv.settings().limits.Endpoint)
 }
 
-// admitLocked refuses a call that changes keys, when its member has ceased to lead, or the server has become a replica,
+// checkLocked refuses a call that changes keys, when its member has ceased to lead, or the server has become a replica,
 // between admission and the locks.
-func (s *session) admitLocked(cmd *commands.Command, argv [][]byte) error {
+func (a *admission) checkLocked(cmd *commands.Command, argv [][]byte) error {
+	s := a.s
 	switch {
 	case s.srv.following.active.Load():
-		if s.srv.readOnly() && !s.applies && s.effects(cmd)&commands.Write != 0 {
+		if s.srv.readOnly() && !s.applies && a.effects(cmd)&commands.Write != 0 {
 			return commands.ErrReadOnlyReplica
 		}
 		return nil
 	case s.tx.Writable():
 		if s.srv.slotted() {
-			return s.readmit(cmd, argv)
+			return a.recheck(cmd, argv)
 		}
 		return nil
-	case s.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0, s.sharing.changes(cmd, argv):
+	case a.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0, s.sharing.changes(cmd, argv):
 		return commands.ErrReadOnlyReplica
 	case s.srv.slotted():
-		return s.admitSlotsLocked(cmd)
+		return a.checkSlotsLocked(cmd)
 	}
 	return nil
 }
 
 // needsLeader is the error of a call that a follower has begun and cannot go on with.
-func (s *session) needsLeader(cmd *commands.Command) error {
-	if x := &s.scripting; s.srv.slotted() && x.slot != commands.NoSlot {
-		if err := s.redirect(commands.LeaderOnly, x.slot); err != nil {
+func (a *admission) needsLeader(cmd *commands.Command) error {
+	if a.s.srv.slotted() && a.slot != commands.NoSlot {
+		if err := a.redirect(commands.LeaderOnly, a.slot); err != nil {
 			return err
 		}
 	}

@@ -11,25 +11,26 @@ import (
 func (h host) ClientPause(mode conn.PauseMode, until int64) { h.srv.pause.Set(mode, until) }
 
 // paused reports whether a pause holds the call back. The session is woken later, then.
-func (s *session) paused(cmd *commands.Command, argv [][]byte) bool {
+func (a *admission) paused(cmd *commands.Command, argv [][]byte) bool {
+	s := a.s
 	mode := s.srv.pause.Mode()
-	return mode != conn.PauseNone && !s.access.observer && !s.applies && !s.writesNothing(cmd, argv, mode) && s.srv.pause.Hold(s)
+	return mode != conn.PauseNone && !s.access.observer && !s.applies && !a.writesNothing(cmd, argv, mode) && s.srv.pause.Hold(s)
 }
 
 // writesNothing reports that a pause of writes lets the call through: neither
 // it nor, for EXEC, any queued call has effects.
-func (s *session) writesNothing(cmd *commands.Command, argv [][]byte, mode conn.PauseMode) bool {
+func (a *admission) writesNothing(cmd *commands.Command, argv [][]byte, mode conn.PauseMode) bool {
 	if mode == conn.PauseAll {
 		return false
 	}
-	if s.Has(commands.ClientMulti) && !cmd.Is(commands.LocksQueue) {
+	if a.s.Has(commands.ClientMulti) && !cmd.Is(commands.LocksQueue) {
 		return true
 	}
 	if !cmd.Is(commands.LocksQueue) {
-		return s.quiet(cmd, argv)
+		return a.quiet(cmd, argv)
 	}
-	for _, q := range s.transaction.queue {
-		if !s.quiet(q.cmd, q.argv) {
+	for _, q := range a.s.transaction.queue {
+		if !a.quiet(q.cmd, q.argv) {
 			return false
 		}
 	}
@@ -37,29 +38,30 @@ func (s *session) writesNothing(cmd *commands.Command, argv [][]byte, mode conn.
 }
 
 // quiet reports whether a call has no effects.
-func (s *session) quiet(cmd *commands.Command, argv [][]byte) bool {
+func (a *admission) quiet(cmd *commands.Command, argv [][]byte) bool {
 	return cmd.Flags&(commands.Write|commands.MayReplicate) == 0 ||
-		cmd.Is(commands.RunsScripts) && script.Quiet(s.srv.scripts.engine, cmd, argv)
+		cmd.Is(commands.RunsScripts) && script.Quiet(a.s.srv.scripts.engine, cmd, argv)
 }
 
 // empties reports whether a call, or one of the queued calls that EXEC runs, removes keys of all slots.
-func (s *session) empties(cmd *commands.Command) bool {
+func (a *admission) empties(cmd *commands.Command) bool {
 	const whole = commands.Write | commands.Keyspace
 	if !cmd.Is(commands.LocksQueue) {
 		return cmd.Flags&whole == whole && cmd.Parent() == nil
 	}
-	for _, q := range s.transaction.queue {
-		if s.empties(q.cmd) {
+	for _, q := range a.s.transaction.queue {
+		if a.empties(q.cmd) {
 			return true
 		}
 	}
 	return false
 }
 
-// admitEmptying decides on a call that removes keys of all slots. It must not remove keys that another server
+// checkEmptying decides on a call that removes keys of all slots. It must not remove keys that another server
 // has copied already, nor keys that have come here and are not this group's yet.
-func (s *session) admitEmptying(cmd *commands.Command, own *slots.Set) error {
-	if s.queues(cmd) {
+func (a *admission) checkEmptying(cmd *commands.Command, own *slots.Set) error {
+	s := a.s
+	if a.queues(cmd) {
 		return nil
 	}
 	if s.srv.fence.Of() != nil && s.srv.fence.Hold(s) {
@@ -72,27 +74,28 @@ func (s *session) admitEmptying(cmd *commands.Command, own *slots.Set) error {
 }
 
 // queues reports whether a call is only queued now.
-func (s *session) queues(cmd *commands.Command) bool {
-	return s.Has(commands.ClientMulti) && !cmd.Is(commands.NotQueued)
+func (a *admission) queues(cmd *commands.Command) bool {
+	return a.s.Has(commands.ClientMulti) && !cmd.Is(commands.NotQueued)
 }
 
 // waitsFor reports whether a fence holds a call for a slot back: one that changes something, and any if the group has given
 // the slot away, as the other one may not have it yet.
-func (s *session) waitsFor(frozen, own *slots.Set, slot int, cmd *commands.Command, argv [][]byte) bool {
-	return frozen.Has(slot) && (own != nil && !own.Has(slot) || !s.writesNothing(cmd, argv, conn.PauseWrite))
+func (a *admission) waitsFor(frozen, own *slots.Set, slot int, cmd *commands.Command, argv [][]byte) bool {
+	return frozen.Has(slot) && (own != nil && !own.Has(slot) || !a.writesNothing(cmd, argv, conn.PauseWrite))
 }
 
-// readmit is admitSlots under the locks of a call: what was admitted while slots were divided in another way, or
+// recheck is checkSlots under the locks of a call: what was admitted while slots were divided in another way, or
 // while others were frozen, is admitted anew.
-func (s *session) readmit(cmd *commands.Command, argv [][]byte) error {
+func (a *admission) recheck(cmd *commands.Command, argv [][]byte) error {
+	s := a.s
 	own, _ := s.srv.opts.Group.Shard()
-	if own == s.scripting.own && s.srv.fence.Of() == s.scripting.frozen && !s.empties(cmd) {
+	if own == a.own && s.srv.fence.Of() == a.frozen && !a.empties(cmd) {
 		return nil
 	}
 	if s.ctx.InScript {
 		return s.scripting.admitSlots(cmd, argv)
 	}
-	_, err := s.admitSlots(cmd, argv)
+	_, err := a.checkSlots(cmd, argv)
 	return err
 }
 

@@ -50,13 +50,13 @@ func (srv *Server) Load(ctx context.Context) error {
 	return nil
 }
 
-// admitLoading refuses commands that need data while the data is loaded. Redis
+// checkLoading refuses commands that need data while the data is loaded. Redis
 // allows WATCH, but here it would have to wait for its keys.
-func (s *session) admitLoading(cmd *commands.Command) error {
-	if !s.srv.loading.Load() {
+func (a *admission) checkLoading(cmd *commands.Command) error {
+	if !a.s.srv.loading.Load() {
 		return nil
 	}
-	if !cmd.Is(commands.Loading) || s.unknownAdmin(cmd) || cmd.Is(commands.Keyspace) || len(cmd.Keys) > 0 {
+	if !cmd.Is(commands.Loading) || a.unknownAdmin(cmd) || cmd.Is(commands.Keyspace) || len(cmd.Keys) > 0 {
 		return commands.ErrLoading
 	}
 	return nil
@@ -64,8 +64,8 @@ func (s *session) admitLoading(cmd *commands.Command) error {
 
 // unknownAdmin reports that a call is for administrators of the group, whom the data
 // names.
-func (s *session) unknownAdmin(cmd *commands.Command) bool {
-	return s.srv.opts.Group != nil && cmd.Is(commands.Admin) && !s.access.observer
+func (a *admission) unknownAdmin(cmd *commands.Command) bool {
+	return a.s.srv.opts.Group != nil && cmd.Is(commands.Admin) && !a.s.access.observer
 }
 
 // reportLoading logs the progress of Load. The cron calls it once a second.

@@ -214,7 +214,7 @@ func TestCallsAreAdmittedAgainUnderTheirLocks(t *testing.T) {
 			if name == "eval" {
 				argv = [][]byte{[]byte("EVAL"), []byte("return redis.call('set',KEYS[1],1)"), []byte("1"), []byte("b")}
 			}
-			if err := s.admitMember(cmd, argv); err != nil {
+			if err := s.admission.checkMember(cmd, argv); err != nil {
 				t.Fatal(err)
 			}
 			change(r)
@@ -234,7 +234,7 @@ func TestCallsAreAdmittedAgainUnderTheirLocks(t *testing.T) {
 	s := newLooseSession(r.srv)
 	flush := r.srv.table.Find("flushall")
 	argv := [][]byte{[]byte("FLUSHALL")}
-	if err := s.admitMember(flush, argv); err != nil {
+	if err := s.admission.checkMember(flush, argv); err != nil {
 		t.Fatal(err)
 	}
 	r.g.expected.Store(slotstest.Set(t, "9000"))

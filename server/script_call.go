@@ -10,7 +10,6 @@ import (
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/script/lua"
 	"github.com/vigildb/vigil/server/blocking"
-	"github.com/vigildb/vigil/structures/slots"
 )
 
 // scripting is the part of a session that runs a script.
@@ -24,13 +23,10 @@ type scripting struct {
 	cmd     *commands.Command // that runs the script
 	sent    *commands.Command // by the client: cmd, or EXEC
 	argv    [][]byte          // of cmd
-	slot    int               // of its keys, if clients see slots; commands.NoSlot while there is none
-	// As they were when the last call was admitted, also one of no script.
-	own, frozen *slots.Set
-	limits      struct{ readOnly, allowOOM, crossSlot bool }
-	memory      int64          // bytes that it may use
-	former      *lua.Libraries // of before the call, if it has changed them
-	reply       commands.Reply // to the call, while that of the context is of its commands
+	limits  struct{ readOnly, allowOOM, crossSlot bool }
+	memory  int64          // bytes that it may use
+	former  *lua.Libraries // of before the call, if it has changed them
+	reply   commands.Reply // to the call, while that of the context is of its commands
 
 	// Methods as functions, from the first script on.
 	changed func(db int, key []byte) // of the session
@@ -51,7 +47,7 @@ func (x *scripting) lock(cmd *commands.Command, argv [][]byte) error {
 	}
 	s.tx.LockLong(&s.shards, s.ctx.Now)
 	s.locked = true
-	if err := s.admitAgain(cmd, argv); err != nil {
+	if err := s.admission.checkAgain(cmd, argv); err != nil {
 		s.release()
 		return err
 	}
@@ -113,9 +109,9 @@ func (x *scripting) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) err
 	if slotted && flags.NoCluster {
 		return errScriptNoCluster
 	}
-	if err := flags.Admit(readOnly, x.crowded, s.unwritable()); err != nil {
-		if slotted && err == commands.ErrReadOnlyReplica && x.slot != commands.NoSlot {
-			return s.redirect(commands.Write, x.slot)
+	if err := flags.Admit(readOnly, x.crowded, s.admission.unwritable()); err != nil {
+		if slotted && err == commands.ErrReadOnlyReplica && s.admission.slot != commands.NoSlot {
+			return s.admission.redirect(commands.Write, s.admission.slot)
 		}
 		return err
 	}
@@ -186,7 +182,7 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 	}
 	start := s.turn.elapsed
 	s.scripting.reach(cmd, argv)
-	if err := s.admitLocked(cmd, argv); err != nil {
+	if err := s.admission.checkLocked(cmd, argv); err != nil {
 		s.scripting.refuse(cmd, err)
 		return reply.Last()
 	}
@@ -252,7 +248,7 @@ func (x *scripting) admit(cmd *commands.Command, sub bool, argv [][]byte) error 
 		return err
 	}
 	if writes && !x.written {
-		if err := s.unwritable(); err != nil {
+		if err := s.admission.unwritable(); err != nil {
 			return err
 		}
 	}

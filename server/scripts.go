@@ -209,10 +209,10 @@ func (h host) ShowRunning(show func(*lua.Run)) {
 	show(nil)
 }
 
-// admitBusy refuses calls while a script has run for too long.
-func (s *session) admitBusy(cmd *commands.Command) error {
-	if !s.srv.scripts.busy.Load() || cmd.Is(commands.AllowBusy) {
+// checkBusy refuses calls while a script has run for too long.
+func (a *admission) checkBusy(cmd *commands.Command) error {
+	if !a.s.srv.scripts.busy.Load() || cmd.Is(commands.AllowBusy) {
 		return nil
 	}
-	return s.srv.busyError()
+	return a.s.srv.busyError()
 }

@@ -34,7 +34,8 @@ type session struct {
 	scripting
 	sharing
 	messaging
-	conn transport.Conn
+	admission admission
+	conn      transport.Conn
 
 	in    input
 	dur   durability
@@ -70,6 +71,7 @@ type session struct {
 func makeSession(srv *Server, tx *persistence.Tx) *session {
 	s := &session{host: host{srv}, tx: tx}
 	s.access.s, s.transaction.s, s.scripting.s, s.sharing.s, s.messaging.s = s, s, s, s, s
+	s.admission.s = s
 	s.transaction.watching = watching{client: &s.Client, all: &srv.watches}
 	return s
 }

@@ -40,7 +40,8 @@ var (
 
 // slotOf returns the slot of the keys and shard channels of a call, those of all queued
 // calls if it is EXEC: NoSlot if there are none, an error if they are of several slots.
-func (s *session) slotOf(cmd *commands.Command, argv [][]byte) (slot int, err error) {
+func (a *admission) slotOf(cmd *commands.Command, argv [][]byte) (slot int, err error) {
+	s := a.s
 	slot = commands.NoSlot
 	var first []byte
 	see := func(key []byte) {
@@ -63,75 +64,75 @@ func (s *session) slotOf(cmd *commands.Command, argv [][]byte) (slot int, err er
 	return slot, err
 }
 
-// admitSlots refuses a call whose keys are of several slots, or that belongs to another member.
+// checkSlots refuses a call whose keys are of several slots, or that belongs to another member.
 // One without keys is not judged: keyed is false.
-func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, err error) {
-	x := &s.scripting
-	x.slot = commands.NoSlot
+func (a *admission) checkSlots(cmd *commands.Command, argv [][]byte) (keyed bool, err error) {
+	s := a.s
+	a.slot = commands.NoSlot
 	queued := cmd.Is(commands.LocksQueue)
 	leads := s.srv.store.Member().Leads()
 	own, covered := s.srv.opts.Group.Shard()
 	frozen := s.srv.fence.Of()
-	x.own, x.frozen = own, frozen
-	if leads && s.empties(cmd) {
-		if err := s.admitEmptying(cmd, own); err != nil {
+	a.own, a.frozen = own, frozen
+	if leads && a.empties(cmd) {
+		if err := a.checkEmptying(cmd, own); err != nil {
 			return true, err
 		}
 	}
 	if len(cmd.Keys) == 0 && !queued {
 		return false, nil
 	}
-	if err := s.admitDB(); err != nil {
+	if err := a.checkDB(); err != nil {
 		return true, err
 	}
 	if own == nil && frozen == nil && leads && !queued && !cmd.Is(commands.RunsScripts) && cmd.AtMostOneKey(argv) {
 		return true, nil
 	}
-	slot, err := s.slotOf(cmd, argv)
+	slot, err := a.slotOf(cmd, argv)
 	if err != nil || slot == commands.NoSlot {
 		return err != nil, err
 	}
-	x.slot = slot
-	if leads && s.waitsFor(frozen, own, slot, cmd, argv) {
+	a.slot = slot
+	if leads && a.waitsFor(frozen, own, slot, cmd, argv) {
 		if s.srv.fence.Hold(s) {
 			return true, errPaused
 		}
-		return s.admitSlots(cmd, argv)
+		return a.checkSlots(cmd, argv)
 	}
-	if err := s.admitShard(own, covered, s.effects(cmd), slot); err != nil || leads {
+	if err := a.checkShard(own, covered, a.effects(cmd), slot); err != nil || leads {
 		return true, err
 	}
-	return true, s.redirect(s.effects(cmd), slot)
+	return true, a.redirect(a.effects(cmd), slot)
 }
 
-// admitDB refuses calls for keys of a database that was selected before the server became a member of another group, some of whose
+// checkDB refuses calls for keys of a database that was selected before the server became a member of another group, some of whose
 // members may be of a version that does not look there.
-func (s *session) admitDB() error {
-	if s.DB() == 0 {
+func (a *admission) checkDB() error {
+	if a.s.DB() == 0 {
 		return nil
 	}
-	return s.tx.Require(persistence.LevelDatabases)
+	return a.s.tx.Require(persistence.LevelDatabases)
 }
 
-// admitShard refuses a call for a slot of another group, and one while not all slots can be used,
+// checkShard refuses a call for a slot of another group, and one while not all slots can be used,
 // if that is asked for. One for a slot that comes to this group waits for it. own is nil if the group has all slots.
-func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag, slot int) error {
+func (a *admission) checkShard(own *slots.Set, covered bool, effects commands.Flag, slot int) error {
 	switch {
-	case own == nil, s.srv.opts.Group.Gone():
+	case own == nil, a.s.srv.opts.Group.Gone():
 		return nil // which redirect tells
-	case !covered && s.srv.refusesUncovered(effects):
+	case !covered && a.s.srv.refusesUncovered(effects):
 		return errClusterDown
 	}
 	if own.Has(slot) {
 		return nil
 	}
-	if importing, _, _ := s.srv.opts.Group.Passing(); importing.Has(slot) {
-		if s.srv.incoming.Hold(s, importing) {
+	if importing, _, _ := a.s.srv.opts.Group.Passing(); importing.Has(slot) {
+		if a.s.srv.incoming.Hold(a.s, importing) {
 			return errPaused
 		}
 		return errTryAgain
 	}
-	return s.srv.elsewhere(slot)
+	return a.s.srv.elsewhere(slot)
 }
 
 // refusesUncovered reports whether calls are refused while not all slots can be used.
@@ -163,7 +164,8 @@ func (srv *Server) elsewhere(slot int) redirection {
 }
 
 // redirect decides what a follower does with a call for a slot: nil if it serves it.
-func (s *session) redirect(effects commands.Flag, slot int) error {
+func (a *admission) redirect(effects commands.Flag, slot int) error {
+	s := a.s
 	g, set, readOnly := s.srv.opts.Group, s.srv.settings().conf, s.Has(commands.ClientReadOnly)
 	switch {
 	case g.Gone():
@@ -189,15 +191,15 @@ func (s *session) redirect(effects commands.Flag, slot int) error {
 	return errClusterDown
 }
 
-// admitSlotsLocked is admitSlots under the locks, at a member that does not lead: what was
+// checkSlotsLocked is checkSlots under the locks, at a member that does not lead: what was
 // admitted may have been so by a leader.
-func (s *session) admitSlotsLocked(cmd *commands.Command) error {
-	keyed := len(s.keys) > 0
+func (a *admission) checkSlotsLocked(cmd *commands.Command) error {
+	keyed := len(a.s.keys) > 0
 	if cmd.Is(commands.LocksQueue) {
-		s.transaction.eachKey(func([]byte) { keyed = true })
+		a.s.transaction.eachKey(func([]byte) { keyed = true })
 	}
-	effects := s.effects(cmd)
-	if messages := effects&commands.PubSub != 0 && effects&(commands.Write|commands.ReadOnly) == 0; keyed && !messages && !s.Has(commands.ClientReadOnly) {
+	effects := a.effects(cmd)
+	if messages := effects&commands.PubSub != 0 && effects&(commands.Write|commands.ReadOnly) == 0; keyed && !messages && !a.s.Has(commands.ClientReadOnly) {
 		return errClusterDown
 	}
 	return nil
@@ -207,20 +209,20 @@ func (s *session) admitSlotsLocked(cmd *commands.Command) error {
 // if that is declared or the script has a first line that does not allow others.
 func (x *scripting) admitSlots(cmd *commands.Command, argv [][]byte) error {
 	s := x.s
-	slot, err := s.slotOf(cmd, argv)
+	slot, err := s.admission.slotOf(cmd, argv)
 	if err != nil {
 		return errScriptCrossSlot(cmd)
 	}
 	own, _ := s.srv.opts.Group.Shard()
 	frozen := s.srv.fence.Of()
-	x.own, x.frozen = own, frozen
-	if s.empties(cmd) && (frozen != nil || s.admitEmptying(cmd, own) != nil) {
+	s.admission.own, s.admission.frozen = own, frozen
+	if s.admission.empties(cmd) && (frozen != nil || s.admission.checkEmptying(cmd, own) != nil) {
 		return errScriptMoves
 	}
 	if slot == commands.NoSlot {
 		return nil
 	}
-	if err := s.admitDB(); err != nil {
+	if err := s.admission.checkDB(); err != nil {
 		return err
 	}
 	switch {
@@ -230,7 +232,7 @@ func (x *scripting) admitSlots(cmd *commands.Command, argv [][]byte) error {
 		return errScriptMoves
 	}
 	if !s.srv.store.Member().Leads() {
-		switch err := s.redirect(cmd.Flags, slot); err {
+		switch err := s.admission.redirect(cmd.Flags, slot); err {
 		case nil:
 		case errClusterDown:
 			return errScriptDown
@@ -241,9 +243,9 @@ func (x *scripting) admitSlots(cmd *commands.Command, argv [][]byte) error {
 	if x.limits.crossSlot {
 		return nil
 	}
-	if x.slot != commands.NoSlot && x.slot != slot {
+	if s.admission.slot != commands.NoSlot && s.admission.slot != slot {
 		return errScriptSlots
 	}
-	x.slot = slot
+	s.admission.slot = slot
 	return nil
 }

@@ -296,7 +296,7 @@ func TestReadsOfADeposedLeaderAreNotStale(t *testing.T) {
 	s.ctx.Client = &s.Client
 	get := r.srv.table.Find("get")
 	argv := [][]byte{[]byte("GET"), []byte("a")}
-	if err := s.admitMember(get, argv); err != nil {
+	if err := s.admission.checkMember(get, argv); err != nil {
 		t.Fatal(err)
 	}
 	r.follow()
