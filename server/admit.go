@@ -144,7 +144,7 @@ func refused(err error) error {
 func (s *session) makeRoom() {
 	s.srv.store.Eviction().MakeRoom()
 	if s.Has(commands.ClientTracking) && s.waiting == nil {
-		s.collect()
+		s.output.collect()
 	}
 }
 

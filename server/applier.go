@@ -126,10 +126,10 @@ func (a *applier) settle() {
 	s.release()
 	s.transaction.queue = nil
 	s.totals.publishCalls(&s.srv.stats)
-	if lsn := s.dur.awaited(); lsn > 0 && s.dur.big {
+	if lsn := s.durability.Awaited(); lsn > 0 && s.durability.big {
 		_ = s.srv.journal.WaitDurable(lsn) // the next command finds out what is wrong
 	}
-	s.dur = durability{}
+	s.durability = durability{s: s}
 	s.srv.store.Commits().Throttle()
 }
 

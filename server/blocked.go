@@ -72,7 +72,7 @@ func (r runner) Rerun(k blocking.Key, w *blocking.Call) blocking.Outcome {
 		return out
 	}
 	lsn := s.tx.Commit() // also of a call that looked at a value and waits on
-	s.dur.change(lsn)
+	s.durability.change(lsn)
 	s.messaging.announceKept(lsn)
 	if out == blocking.Waits {
 		return out

@@ -74,10 +74,10 @@ func TestRepliesThatAreNotReadCountAgainstTheSoftLimit(t *testing.T) {
 		t.Fatal("closed within the time of the soft limit")
 	}
 	e.stuck = 0
-	s.Sent()
+	s.output.Sent()
 	r.clock.advance(4 * time.Second)
 	e.stuck = 2 << 20
-	s.Sent()
+	s.output.Sent()
 	r.clock.advance(4 * time.Second)
 	if e.hungUp {
 		t.Fatal("the time before the client had read was counted")

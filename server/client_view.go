@@ -99,7 +99,7 @@ func (s *session) line(v clientView) string {
 	if v.cmd != nil {
 		cmd = v.cmd.FullName()
 	}
-	pending := v.unsent + s.out.size()
+	pending := v.unsent + s.output.size()
 	list := min(pending, 1)
 	total := s.weight() + int64(v.args)
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s capa=%s db=%d "+

@@ -147,8 +147,8 @@ func (srv *Server) dropIdle(now time.Time) {
 // too long, even if nothing more is added to them.
 func (srv *Server) dropSlow(now time.Time) {
 	srv.clients.each(func(s *session) {
-		if s.out.overdue(s.outputLimit(), now.Unix()) {
-			s.tell(false, true)
+		if s.output.overdue(s.output.limit(), now.Unix()) {
+			s.output.tell(false, true)
 		}
 	})
 }

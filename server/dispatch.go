@@ -42,7 +42,7 @@ func (s *session) execute(argv [][]byte) {
 		return
 	}
 	if s.Has(commands.ClientReplyOff | commands.ClientReplySkip) {
-		s.hideReply(mark)
+		s.output.hide(mark)
 	}
 	if s.Has(commands.ClientReplica) && s.ctx.Reply.Len() > mark {
 		s.rogue(argv)
@@ -52,7 +52,7 @@ func (s *session) execute(argv [][]byte) {
 	}
 	if s.messaging.confirmed || s.Has(commands.ClientPubSub) {
 		s.messaging.confirmed = false
-		s.collect() // what the call has sent to its own client goes before the next reply
+		s.output.collect() // what the call has sent to its own client goes before the next reply
 	}
 }
 
@@ -269,9 +269,9 @@ func (s *session) commit() {
 	lsn := s.tx.Commit()
 	s.scripting.former = nil
 	if lsn > 0 {
-		s.dur.change(lsn)
-		s.dur.big = s.dur.big || s.tx.Heavy()
-		s.dur.large = s.dur.large || s.tx.Large()
+		s.durability.change(lsn)
+		s.durability.big = s.durability.big || s.tx.Heavy()
+		s.durability.large = s.durability.large || s.tx.Large()
 	}
 	if s.sharing.kept {
 		s.sharing.kept = false
@@ -294,7 +294,7 @@ func (s *session) meet(cmd *commands.Command) error {
 	}
 	seen := s.tx.Seen()
 	if seen == 0 || s.waiting != nil || s.srv.store.DeleteError() == nil || s.srv.store.Commits().Confirmed(seen) {
-		s.dur.read(seen)
+		s.durability.read(seen)
 		return nil
 	}
 	s.ctx.Reply.Rewind(s.began)
@@ -408,14 +408,15 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Durat
 	}
 }
 
-func (s *session) hideReply(mark int) {
+func (o *output) hide(mark int) {
+	s := o.s
 	if s.Has(commands.ClientReplyOff) {
 		s.ctx.Reply.Rewind(mark)
 		return
 	}
 	// SKIP holds for the command after the one that asked for it.
-	if s.skipNext {
-		s.skipNext = false
+	if o.skipNext {
+		o.skipNext = false
 		return
 	}
 	s.Clear(commands.ClientReplySkip)

@@ -9,6 +9,7 @@ const pauseStep = 50 * time.Millisecond
 // durability is the records of the journal that the replies of a client wait for.
 // Only the owner of the session uses it.
 type durability struct {
+	s       *session
 	changed uint64 // the last change made for the client, 0 if none since the last flush
 	seen    uint64 // newest record that replies since the last flush may depend on
 	flushed uint64 // the last change ever made for the client, of those flushed
@@ -26,8 +27,10 @@ func (d *durability) change(lsn uint64) { d.changed = max(d.changed, lsn) }
 // read records that a reply may depend on a record of the journal.
 func (d *durability) read(lsn uint64) { d.seen = max(d.seen, lsn) }
 
-// awaited is the newest record since the last flush, 0 if there is none.
-func (d *durability) awaited() uint64 { return max(d.changed, d.seen) }
+// Awaited is the newest record that has to be durable before the replies are sent, 0
+// if there is none: a record of the client's own changes or, with appendfsync
+// always, one whose effect the replies show.
+func (d *durability) Awaited() uint64 { return max(d.changed, d.seen) }
 
 // last is the last change ever made for the client.
 func (d *durability) last() uint64 { return max(d.changed, d.flushed) }
@@ -43,31 +46,27 @@ func (d *durability) flush() (changes bool) {
 	return true
 }
 
-// Awaited is the newest record that has to be durable before the replies are sent, 0
-// if there is none: a record of the client's own changes or, with appendfsync
-// always, one whose effect the replies show.
-func (s *session) Awaited() uint64 { return s.dur.awaited() }
-
 // settle reports whether the client's changes, and the changes that its replies
 // show, are as durable as appendfsync demands. If not, none of its replies may be
 // sent, and the session stops until it is resumed.
-func (s *session) settle() (bool, error) {
-	if s.dur.awaited() == 0 {
+func (d *durability) settle() (bool, error) {
+	s := d.s
+	if d.Awaited() == 0 {
 		return true, nil
 	}
 	always := s.srv.settings().syncAlways
-	if always || s.dur.big {
-		if ok, err := s.conn.Durable(s.dur.awaited()); !ok && (always || err == nil) {
+	if always || d.big {
+		if ok, err := s.conn.Durable(d.Awaited()); !ok && (always || err == nil) {
 			if err != nil {
 				s.srv.logf(logWarning, "disconnecting a client whose write could not be made durable: %v", err)
 			}
 			return false, err
 		}
 	}
-	if s.slowed() {
+	if d.slowed() {
 		return false, nil
 	}
-	if s.dur.flush() {
+	if d.flush() {
 		s.conn.Throttle()
 	}
 	return true, nil
@@ -76,20 +75,19 @@ func (s *session) settle() (bool, error) {
 // slowed reports that the client, which changes a large value faster than the disk takes
 // it, is paused. None of its replies are sent before the pause is over, and no more of
 // its input is run. Other clients go on.
-func (s *session) slowed() bool {
-	d := &s.dur
+func (d *durability) slowed() bool {
 	for d.large {
-		now := s.srv.clock.Now()
+		now := d.s.srv.clock.Now()
 		wait := d.until.Sub(now)
 		if d.until.IsZero() || wait <= 0 {
 			d.until = time.Time{}
-			if wait = min(s.srv.store.Pace(d.waited), pauseStep); wait <= 0 {
+			if wait = min(d.s.srv.store.Pace(d.waited), pauseStep); wait <= 0 {
 				return false
 			}
 			d.waited += wait
 			d.until = now.Add(wait)
 		}
-		if s.conn.Pause(wait) {
+		if d.s.conn.Pause(wait) {
 			return true
 		}
 		d.until = time.Time{}
@@ -100,10 +98,10 @@ func (s *session) slowed() bool {
 // SyncFailed reports, after the device has failed, whether the client waits for
 // durability that cannot be reached. A client that waits only because its record is
 // big continues.
-func (s *session) SyncFailed() bool {
-	if s.srv.journal.Confirmed(s.dur.awaited()) {
+func (d *durability) SyncFailed() bool {
+	if d.s.srv.journal.Confirmed(d.Awaited()) {
 		return false
 	}
-	s.dur.big = false
-	return s.srv.settings().syncAlways
+	d.big = false
+	return d.s.srv.settings().syncAlways
 }

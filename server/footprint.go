@@ -82,7 +82,7 @@ const (
 )
 
 // weight is the memory that closing the client would free.
-func (s *session) weight() int64 { return s.foot.bytes.Load() + s.out.held.Load() }
+func (s *session) weight() int64 { return s.foot.bytes.Load() + s.output.held.Load() }
 
 // grant counts replies while they are built: a command with a reply of gigabytes,
 // or a transaction of many with replies of megabytes, ends its client before all of
@@ -93,7 +93,7 @@ func (s *session) grant(size int) bool {
 		return false
 	}
 	s.weigh()
-	if s.setUnread(size + s.conn.Unsent()) {
+	if s.output.owe(size + s.conn.Unsent()) {
 		return false
 	}
 	if s.tooHeavy(int64(size)) {
@@ -106,22 +106,23 @@ func (s *session) grant(size int) bool {
 
 // owe tells the outbox how many bytes of replies wait outside it, and reports
 // whether the client is over its limit and has to be disconnected.
-func (s *session) setUnread(n int) (over bool) {
-	s.foot.unread = n
-	if over = s.out.setUnread(n, s.outputLimit(), s.srv.clock.Now().Unix()); over {
-		s.closing = true
-		s.tell(false, true)
+func (o *output) owe(n int) (over bool) {
+	o.s.foot.unread = n
+	if over = o.setUnread(n, o.limit(), o.s.srv.clock.Now().Unix()); over {
+		o.s.closing = true
+		o.tell(false, true)
 	}
 	return over
 }
 
 // Sent counts again after the transport has sent replies or has kept more. It
 // returns errOutput if the client is over its limit.
-func (s *session) Sent() error {
+func (o *output) Sent() error {
+	s := o.s
 	over := false
 	rest := s.conn.Unsent()
 	if rest != s.foot.unread {
-		over = s.setUnread(rest)
+		over = o.owe(rest)
 	}
 	s.view.sent(s.ctx.Reply.Cap(), rest)
 	s.weigh()

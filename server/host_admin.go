@@ -18,15 +18,15 @@ func (s *session) UnixMicros() int64 {
 
 // Synced reports whether all that the client wrote is on the device; with wait
 // it is forced there first.
-func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
-	lsn := s.dur.last()
+func (d *durability) Synced(_ *commands.Ctx, wait bool) bool {
+	lsn := d.last()
 	if wait {
-		if err := s.srv.journal.WaitDurable(lsn); err != nil {
-			s.srv.logf(logWarning, "WAITAOF: %v", err)
+		if err := d.s.srv.journal.WaitDurable(lsn); err != nil {
+			d.s.srv.logf(logWarning, "WAITAOF: %v", err)
 			return false
 		}
 	}
-	return s.srv.journal.Confirmed(lsn)
+	return d.s.srv.journal.Confirmed(lsn)
 }
 
 // Rewrite stores all changed keys under their own names, in the background. A

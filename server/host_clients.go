@@ -136,7 +136,7 @@ func (s *session) ResetClient(c *commands.Ctx) {
 	s.Untrack()
 	s.messaging.subs.EndAll(&s.srv.broker)
 	s.srv.monitors.remove(s)
-	s.collect() // what was published goes before the reply
+	s.output.collect() // what was published goes before the reply
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff |
 		commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly | commands.ClientImports) // what it can stays
 	s.access.become(s.srv.users.Default())
@@ -150,5 +150,5 @@ func (s *session) ResetClient(c *commands.Ctx) {
 // SkipReply leaves the next command without a reply.
 func (s *session) SkipReply(*commands.Ctx) {
 	s.Set(commands.ClientReplySkip)
-	s.skipNext = true
+	s.output.skipNext = true
 }

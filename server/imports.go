@@ -217,7 +217,7 @@ func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) 
 	if err == nil {
 		srv.scripts.engine.SetLibraries(next)
 	}
-	if lsn := s.dur.awaited(); lsn > 0 && err == nil {
+	if lsn := s.durability.Awaited(); lsn > 0 && err == nil {
 		s.locked = false
 		s.tx.Unlock()
 		s.srv.tracking.Unlocked(&s.cache)

@@ -52,7 +52,7 @@ func (f figureSource) Resident() int64 { return ResidentBytes() }
 func (f figureSource) LargestBuffers() (in, out int) {
 	f.srv.clients.each(func(s *session) {
 		v := s.view.load()
-		in, out = max(in, v.input+v.inputFree), max(out, s.out.size())
+		in, out = max(in, v.input+v.inputFree), max(out, s.output.size())
 	})
 	return in, out
 }

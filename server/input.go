@@ -240,5 +240,5 @@ func (s *session) InputEnded() error {
 		return io.EOF
 	}
 	s.closing = true
-	return s.flush()
+	return s.output.flush()
 }

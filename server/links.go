@@ -248,8 +248,8 @@ func (h host) Settle(db int, names [][]byte, change func(c *commands.Ctx)) error
 	change(&s.ctx)
 	s.commit()
 	s.release()
-	lsn, always := s.dur.awaited(), h.srv.settings().syncAlways
-	if lsn == 0 || !always && !s.dur.big {
+	lsn, always := s.durability.Awaited(), h.srv.settings().syncAlways
+	if lsn == 0 || !always && !s.durability.big {
 		return nil
 	}
 	var err error

@@ -45,7 +45,7 @@ func (s *session) Copies(_ *commands.Ctx, durable bool) func() int {
 	if s.Membership() == nil {
 		return s.copies(durable)
 	}
-	h, position := s.host, s.dur.last()
+	h, position := s.host, s.durability.last()
 	return func() (n int) {
 		m := h.Membership()
 		if m == nil || !m.Leads || !h.srv.store.Commits().Confirmed(position) {

@@ -70,7 +70,7 @@ func (m *monitors) show(s *session, argv [][]byte, now time.Time, from string) {
 			s.ctx.Reply.Raw(line)
 			continue
 		}
-		to.Deliver(line)
+		to.output.Deliver(line)
 	}
 }
 

@@ -33,7 +33,7 @@ func (m *messaging) announcer() func(channel, payload []byte) {
 		case !grouped:
 			s.srv.fanout.Announce(n)
 		case !s.locked:
-			n.Position = s.dur.awaited()
+			n.Position = s.durability.Awaited()
 			s.srv.fanout.Announce(n)
 		case s.srv.broker.Audience(pubsub.Channel, channel) > 0:
 			m.keep(n)

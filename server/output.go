@@ -2,15 +2,23 @@ package server
 
 import "github.com/vigildb/vigil/commands"
 
+// output is what a client is sent: the replies to its calls, and what others put into its outbox.
+type output struct {
+	s *session
+	outbox
+	skipNext bool // CLIENT REPLY SKIP was this very call
+}
+
 // collect appends the messages for the client from others to its replies.
-func (s *session) collect() { s.collectInto(&s.ctx.Reply) }
+func (o *output) collect() { o.collectInto(&o.s.ctx.Reply) }
 
 // collectInto appends them to r. If they include the reply of its wait, the client
 // is no longer blocked.
-func (s *session) collectInto(r *commands.Reply) {
-	lsn, n, answered := s.out.take(r)
+func (o *output) collectInto(r *commands.Reply) {
+	s := o.s
+	lsn, n, answered := o.take(r)
 	s.foot.unread += n
-	s.dur.change(lsn)
+	s.durability.change(lsn)
 	if answered {
 		s.waiting = nil
 		s.Clear(commands.ClientBlocked)
@@ -23,19 +31,20 @@ const freeReply = 16 << 10
 
 // flush hands the replies to the transport, once the changes made so far are as
 // durable as appendfsync demands.
-func (s *session) flush() error {
+func (o *output) flush() error {
+	s := o.s
 	s.view.publish(s.look())
 	s.weigh()
 	s.publish()
-	if ok, err := s.settle(); !ok {
+	if ok, err := s.durability.settle(); !ok {
 		return err
 	}
-	s.collect()
+	o.collect()
 	if s.Has(commands.ClientReplica) {
 		s.fill()
 	}
 	s.messaging.leaveChannels()
-	if ok, err := s.settle(); !ok {
+	if ok, err := s.durability.settle(); !ok {
 		return err
 	}
 	if s.ctx.Reply.Lost() {
@@ -47,15 +56,16 @@ func (s *session) flush() error {
 	if s.Has(commands.ClientCloseSoon) {
 		s.closing = true
 	}
-	if n := s.ctx.Reply.Len(); n > freeReply && s.setUnread(n+s.conn.Unsent()) {
+	if n := s.ctx.Reply.Len(); n > freeReply && o.owe(n+s.conn.Unsent()) {
 		return errOutput
 	}
-	return s.send()
+	return o.send()
 }
 
 // send gives the replies to the transport, which keeps the part that the client has
 // not read yet.
-func (s *session) send() error {
+func (o *output) send() error {
+	s := o.s
 	r := &s.ctx.Reply
 	s.srv.stats.outputBytes.Add(int64(r.Len()))
 	s.totals.output += int64(r.Len())
@@ -75,27 +85,28 @@ func (s *session) send() error {
 		r.Reset(keepBuffer)
 	}
 	if err == nil {
-		err = s.Sent()
+		err = o.Sent()
 	}
 	return err
 }
 
 // Deliver gives the client bytes from another goroutine.
-func (s *session) Deliver(b []byte) {
-	first, over := s.out.add(b, s.outputLimit(), s.srv.clock.Now().Unix())
-	s.tell(first, over)
+func (o *output) Deliver(b []byte) {
+	first, over := o.add(b, o.limit(), o.s.srv.clock.Now().Unix())
+	o.tell(first, over)
 }
 
 // Answer gives the client the reply of its wait, which depends on the change lsn:
 // the owner of the session sends it only when that change is durable.
-func (s *session) Answer(b []byte, lsn uint64) {
-	first, over := s.out.answer(b, lsn, s.outputLimit(), s.srv.clock.Now().Unix())
-	s.tell(first, over)
+func (o *output) Answer(b []byte, lsn uint64) {
+	first, over := o.answer(b, lsn, o.limit(), o.s.srv.clock.Now().Unix())
+	o.tell(first, over)
 }
 
 // tell wakes the owner if it has to be woken after something was added to the
 // outbox, and disconnects a client that is over its limit.
-func (s *session) tell(first, over bool) {
+func (o *output) tell(first, over bool) {
+	s := o.s
 	s.srv.mindMemory()
 	if over {
 		s.srv.stats.outputLimitDrops.Add(1)
@@ -110,19 +121,19 @@ func (s *session) tell(first, over bool) {
 }
 
 // Kick wakes the session without giving it anything.
-func (s *session) Kick() {
-	if s.out.kick() {
-		s.conn.Wake()
+func (o *output) Kick() {
+	if o.kick() {
+		o.s.conn.Wake()
 	}
 }
 
-// outputLimit is the limit of the client's class.
-func (s *session) outputLimit() outputLimit {
-	set := s.srv.settings()
-	if s.Has(commands.ClientReplica) {
+// limit is the limit of the client's class.
+func (o *output) limit() outputLimit {
+	set := o.s.srv.settings()
+	if o.s.Has(commands.ClientReplica) {
 		return outputLimit{} // see source.Settings
 	}
-	if s.Has(commands.ClientPubSub | commands.ClientMonitor) {
+	if o.s.Has(commands.ClientPubSub | commands.ClientMonitor) {
 		return set.outputPubSub
 	}
 	return set.outputNormal

@@ -78,12 +78,12 @@ func (m *messaging) collectAhead(c *commands.Ctx) {
 		// The confirmation goes to the outbox too, see keepPushed.
 	case c.InMulti:
 		came := commands.NewReply(nil, 2)
-		s.collectInto(&came)
+		s.output.collectInto(&came)
 		c.Reply.Insert(s.transaction.replyAt, came.Encoded())
 		s.transaction.replyAt += came.Len()
 		s.srv.tracking.RepeatLost(&s.cache)
 	default:
-		s.collect()
+		s.output.collect()
 	}
 }
 
@@ -91,7 +91,7 @@ func (m *messaging) collectAhead(c *commands.Ctx) {
 // confirmations and messages are not replies.
 func (m *messaging) keepPushed(c *commands.Ctx, mark int) {
 	if m.s.Has(commands.ClientReplyOff|commands.ClientReplySkip) && c.Reply.Len() > mark {
-		m.s.Deliver(c.Reply.After(mark))
+		m.s.output.Deliver(c.Reply.After(mark))
 		c.Reply.Rewind(mark)
 		m.confirmed = true
 	}
@@ -125,7 +125,7 @@ func (m *messaging) leaveChannels() {
 		return
 	}
 	m.subs.Stop(&s.srv.broker, pubsub.ShardChannel, gone)
-	s.collect() // no message comes behind the end of its subscription
+	s.output.collect() // no message comes behind the end of its subscription
 	m.end(&s.ctx, pubsub.ShardChannel, gone)
 	s.view.publish(s.look())
 	s.weigh()
@@ -146,7 +146,7 @@ func (m *messaging) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload 
 		}
 		return m.publishHere(c, kind, channel, payload)
 	}
-	n.Position = s.dur.awaited()
+	n.Position = s.durability.Awaited()
 	switch {
 	case s.locked && c.InMulti:
 		m.keep(n)
@@ -165,7 +165,7 @@ func (m *messaging) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload 
 func (m *messaging) publishHere(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
 	return m.s.srv.broker.Publish(kind, channel, payload, m.s, func(b []byte) {
 		if c.InMulti || m.s.Has(commands.ClientReplyOff|commands.ClientReplySkip) {
-			m.s.Deliver(b)
+			m.s.output.Deliver(b)
 			return
 		}
 		m.collectAhead(c)

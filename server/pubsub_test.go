@@ -206,8 +206,8 @@ func TestSubscriberThatStaysOverTheSoftLimitIsDropped(t *testing.T) {
 		t.Error("dropped after 5 s of a soft limit of 5 s")
 	}
 	r.clock.advance(2 * time.Second)
-	if !e.hungUp || s.out.size() != 0 {
-		t.Errorf("after 7 s: hung up %v, %d bytes kept", e.hungUp, s.out.size())
+	if !e.hungUp || s.output.size() != 0 {
+		t.Errorf("after 7 s: hung up %v, %d bytes kept", e.hungUp, s.output.size())
 	}
 }
 

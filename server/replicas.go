@@ -119,7 +119,7 @@ func (s *session) asReplica() *source.Replica {
 		if err != nil {
 			host = s.Addr
 		}
-		s.replica = s.srv.source.NewReplica(host, s.Kick, func(string) {
+		s.replica = s.srv.source.NewReplica(host, s.output.Kick, func(string) {
 			s.Set(commands.ClientCloseSoon)
 			s.conn.HangUp()
 		})
@@ -144,7 +144,7 @@ func (s *session) ReplicaSync(stream string, offset int64, old bool) error {
 		return nil // as in Redis, which does not reply either
 	case s.srv.opts.Group != nil:
 		return commands.ErrMemberIsNoSource
-	case s.began > 0 || s.conn.Unsent() > 0 || s.out.size() > 0:
+	case s.began > 0 || s.conn.Unsent() > 0 || s.output.size() > 0:
 		return commands.ErrSyncPending
 	case !s.asReplica().Complete():
 		return commands.ErrSyncFiltered
@@ -172,7 +172,7 @@ func (s *session) fill() {
 	s.ctx.Reply.Raw(b)
 	s.closing = over
 	if more && !over {
-		s.Kick()
+		s.output.Kick()
 	}
 }
 
@@ -200,7 +200,7 @@ func (h host) Replicas() (offset int64, all []admin.Replica) {
 // copies counts the replicas that have what the client has written by now. They are asked.
 func (s *session) copies(durable bool) func() int {
 	src, offset := s.srv.source, int64(0)
-	if s.dur.last() > 0 {
+	if s.durability.last() > 0 {
 		offset = src.Offset()
 	}
 	src.Ask()

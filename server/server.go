@@ -354,7 +354,7 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	s.ctx.Take = s.takeArgument
 	s.ctx.Reply = commands.NewReply(nil, 2)
 	s.ctx.Reply.Bound(s.grant)
-	s.out.total = &srv.memory.total
+	s.output.total = &srv.memory.total
 	s.cache.Open(s)
 	set := srv.settings()
 	s.in.framer.SetMaxBulk(set.limits.MaxBulk)

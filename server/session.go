@@ -34,12 +34,12 @@ type session struct {
 	scripting
 	sharing
 	messaging
+	output
+	durability
 	admission admission
 	conn      transport.Conn
 
 	in    input
-	dur   durability
-	out   outbox
 	cache tracking.State
 	foot  footprint
 	view  publishedView
@@ -55,11 +55,10 @@ type session struct {
 	began    int            // where the reply of the running call begins
 	abridged [][]byte       // the arguments as the slow log keeps them, if one of them was handed over
 
-	replica  *source.Replica // nil unless the client has said that it is one
-	waiting  *blocking.Call  // the call that is blocked
-	closing  bool            // no more commands; close when the replies are written
-	skipNext bool            // CLIENT REPLY SKIP was this very call
-	applies  bool            // what a master sends
+	replica *source.Replica // nil unless the client has said that it is one
+	waiting *blocking.Call  // the call that is blocked
+	closing bool            // no more commands; close when the replies are written
+	applies bool            // what a master sends
 
 	turn      stopwatch
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received
@@ -71,7 +70,7 @@ type session struct {
 func makeSession(srv *Server, tx *persistence.Tx) *session {
 	s := &session{host: host{srv}, tx: tx}
 	s.access.s, s.transaction.s, s.scripting.s, s.sharing.s, s.messaging.s = s, s, s, s, s
-	s.admission.s = s
+	s.admission.s, s.output.s, s.durability.s = s, s, s
 	s.transaction.watching = watching{client: &s.Client, all: &srv.watches}
 	return s
 }
@@ -99,7 +98,7 @@ func (s *session) run() (err error) {
 			text, _ := commands.Text(errPanic)
 			s.ctx.Reply.Error(text)
 			s.closing = true
-			err = s.flush()
+			err = s.output.flush()
 		}
 	}()
 	for !s.closing && s.waiting == nil {
@@ -121,7 +120,7 @@ func (s *session) run() (err error) {
 		}
 		s.in.held = nil
 		if s.ctx.Reply.Len() >= flushSize {
-			if err := s.flush(); err != nil {
+			if err := s.output.flush(); err != nil {
 				return err
 			}
 			if s.conn.Unsent() > 0 || s.Awaited() > 0 {
@@ -135,7 +134,7 @@ func (s *session) run() (err error) {
 			s.keys = nil
 		}
 	}
-	return s.flush()
+	return s.output.flush()
 }
 
 // abandon leaves nothing of the call that panicked, or of the transaction or script around
@@ -160,16 +159,16 @@ func (s *session) abandon() {
 // a client that was served, or is no longer paused, is run.
 func (s *session) Resume() error {
 	if s.Awaited() > 0 {
-		if err := s.flush(); err != nil || s.Awaited() > 0 {
+		if err := s.output.flush(); err != nil || s.Awaited() > 0 {
 			return err
 		}
 	}
 	// The reply of a wait goes before the replies to later calls.
-	s.collect()
+	s.output.collect()
 	if s.waiting == nil && s.in.pending() {
 		return s.run()
 	}
-	return s.flush()
+	return s.output.flush()
 }
 
 // Closing reports whether the session runs no more commands.
@@ -184,7 +183,7 @@ func (s *session) Leave() {
 		s.srv.blocked.Cancel(w)
 		s.waiting = nil
 	}
-	s.out.shut()
+	s.output.shut()
 	s.unwatch()
 	s.srv.tracking.Leave(&s.cache)
 	s.messaging.subs.EndAll(&s.srv.broker)

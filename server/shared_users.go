@@ -121,7 +121,7 @@ func (sh *sharing) keepPassword(pairs []string) error {
 func (sh *sharing) await() {
 	s := sh.s
 	if at := s.srv.shared.changed.Load(); at != 0 && s.srv.store.Member().Leads() && !s.srv.store.Commits().Confirmed(at) {
-		s.dur.read(at)
+		s.durability.read(at)
 	}
 }
 

@@ -68,7 +68,7 @@ func (srv *Server) removeKeys(ctx context.Context, of *slots.Set, allowed func()
 			}
 		}
 	}
-	if lsn := s.dur.awaited(); lsn > 0 {
+	if lsn := s.durability.Awaited(); lsn > 0 {
 		return srv.journal.WaitDurable(lsn)
 	}
 	return nil
