@@ -44,7 +44,7 @@ func (a *access) judge(cmd *commands.Command, argv [][]byte, where acl.Context) 
 	if where == acl.InScript {
 		sent = s.scripting.sent
 	}
-	d := a.denied(cmd, argv, where, sent, s.look)
+	d := a.denied(cmd, argv, where, sent, s.view.look)
 	switch {
 	case d == nil:
 		return nil
@@ -58,8 +58,9 @@ func (a *access) judge(cmd *commands.Command, argv [][]byte, where acl.Context) 
 // records a refusal with what look sees of the client. The command that the client sent
 // is another one if EXEC or a script makes the call.
 func (a *access) denied(cmd *commands.Command, argv [][]byte, where acl.Context, sent *commands.Command, look func() clientView) *acl.Denial {
+	s := a.s
 	u := a.user.Load()
-	d := u.Rules().Check(a.s.DB(), cmd, argv)
+	d := u.Rules().Check(s.DB(), cmd, argv)
 	if d == nil && a.observer && cmd.Is(commands.Write) {
 		d = &acl.Denial{Reason: acl.DeniedCommand}
 	}
@@ -70,8 +71,8 @@ func (a *access) denied(cmd *commands.Command, argv [][]byte, where acl.Context,
 	if d.Index > 0 {
 		object = string(argv[d.Index])
 	}
-	if a.s.srv.audits.wants(cmd) {
-		a.s.srv.audits.add(a.s, cmd, argv, "NOPERM", false)
+	if s.srv.audits.wants(cmd) {
+		s.srv.audits.add(s, cmd, argv, "NOPERM", false)
 	}
 	v := look()
 	v.cmd = sent
@@ -82,7 +83,7 @@ func (a *access) denied(cmd *commands.Command, argv [][]byte, where acl.Context,
 // refused records a refusal in ACL LOG.
 func (a *access) refused(r acl.Refusal, v clientView) {
 	s := a.s
-	r.Client = s.line(v)
+	r.Client = s.view.line(v)
 	s.srv.refusals.Add(r, s.srv.clock.Now().UnixMilli(), s.srv.settings().conf.ACLLogMaxLen)
 }
 
@@ -94,7 +95,8 @@ func (a *access) become(u *acl.User) {
 
 // Authenticate makes the client another user if the password is right.
 func (a *access) Authenticate(c *commands.Ctx, name, password []byte) error {
-	u := a.s.sharing.Users().Authenticate(name, password)
+	s := a.s
+	u := s.sharing.Users().Authenticate(name, password)
 	if u != nil {
 		former := a.user.Load()
 		if a.become(u); !u.Admits(password) {
@@ -106,11 +108,11 @@ func (a *access) Authenticate(c *commands.Ctx, name, password []byte) error {
 	}
 	if u == nil {
 		where := acl.TopLevel
-		if a.s.Has(commands.ClientMulti) || c.InMulti {
+		if s.Has(commands.ClientMulti) || c.InMulti {
 			where = acl.InMulti
 		}
-		a.s.srv.audits.wrongPassword(a.s, c, string(name))
-		a.refused(acl.Refusal{Reason: acl.DeniedAuth, Context: where, Object: string(c.Args.All()[0]), User: string(name)}, a.s.look())
+		s.srv.audits.wrongPassword(s, c, string(name))
+		a.refused(acl.Refusal{Reason: acl.DeniedAuth, Context: where, Object: string(c.Args.All()[0]), User: string(name)}, s.view.look())
 		return commands.ErrWrongPass
 	}
 	a.setAuthenticated(true)

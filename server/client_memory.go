@@ -79,13 +79,13 @@ func (srv *Server) evictClients() {
 	n := evictLargest(all, unauthBytes, func(s *session) (weight int64, may bool) {
 		may = !s.Has(commands.ClientAuthenticated)
 		if may {
-			weight = s.weight() - clientBytes - s.foot.tls
+			weight = s.foot.weight() - clientBytes - s.foot.tls
 		}
 		return weight, may
 	}, srv.refuse)
 	if limit := m.limit.Load(); limit > 0 {
 		n += evictLargest(all, limit, func(s *session) (weight int64, may bool) {
-			return s.weight(), !s.Has(commands.ClientNoEvict)
+			return s.foot.weight(), !s.Has(commands.ClientNoEvict)
 		}, func(s *session) { srv.evict(s, "clients hold more than maxmemory-clients") })
 	}
 	m.fruitless.Store(n == 0)
@@ -134,7 +134,7 @@ func (srv *Server) evict(s *session, why string) {
 		return
 	}
 	srv.stats.evictedClients.Add(1)
-	srv.logf(logNotice, "evicting client %d, which uses %d bytes: %s", s.ID, s.weight(), why)
+	srv.logf(logNotice, "evicting client %d, which uses %d bytes: %s", s.ID, s.foot.weight(), why)
 	srv.kill(s)
 }
 

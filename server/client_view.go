@@ -23,7 +23,8 @@ type clientView struct {
 }
 
 // look describes the session as it is. Only its owner may call it.
-func (s *session) look() clientView {
+func (p *publishedView) look() clientView {
+	s := p.s
 	v := clientView{cmd: s.ctx.Command, multi: -1, watch: len(s.transaction.keys), queued: s.transaction.queueBytes,
 		sub:   s.messaging.subs.Count(pubsub.Channel),
 		psub:  s.messaging.subs.Count(pubsub.Pattern),
@@ -38,6 +39,7 @@ func (s *session) look() clientView {
 
 // publishedView is the view that other clients can see.
 type publishedView struct {
+	s      *session
 	latest clientView // the owner's
 
 	mu   sync.Mutex
@@ -83,17 +85,18 @@ func (v *clientView) clientType() string {
 	return "normal"
 }
 
-// ownView is the view of the session in the middle of its own call.
-func (s *session) ownView() clientView {
-	v := s.look()
-	for _, a := range s.in.argv {
+// own is the view of the session in the middle of its own call.
+func (p *publishedView) own() clientView {
+	v := p.look()
+	for _, a := range p.s.in.argv {
 		v.args += len(a)
 	}
 	return v
 }
 
 // line writes the fields of Redis 8.0 and Valkey 9.1 in their order.
-func (s *session) line(v clientView) string {
+func (p *publishedView) line(v clientView) string {
+	s := p.s
 	text, now := s.Text(), s.srv.clock.Now().UnixMilli()
 	cmd := "NULL"
 	if v.cmd != nil {
@@ -101,27 +104,28 @@ func (s *session) line(v clientView) string {
 	}
 	pending := v.unsent + s.output.size()
 	list := min(pending, 1)
-	total := s.weight() + int64(v.args)
+	total := s.foot.weight() + int64(v.args)
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s capa=%s db=%d "+
 		"sub=%d psub=%d ssub=%d multi=%d watch=%d qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d "+
 		"obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s "+
 		"io-thread=0 tot-net-in=%d tot-net-out=%d tot-cmds=%d",
-		s.ID, s.Addr, s.LocalAddr, text.Name, s.age(now), s.idle(now),
-		s.flagLetters(v), s.capaLetters(), s.DB(), v.sub, v.psub, v.ssub, v.multi, v.watch, v.input, v.inputFree, v.args, v.queued,
+		s.ID, s.Addr, s.LocalAddr, text.Name, p.age(now), p.idle(now),
+		p.flagLetters(v), p.capaLetters(), s.DB(), v.sub, v.psub, v.ssub, v.multi, v.watch, v.input, v.inputFree, v.args, v.queued,
 		v.replyCap, v.replyCap, list, pending, total, cmd, text.User, s.cache.RedirectedTo(), s.Proto(),
 		text.LibName, text.LibVersion, s.traffic.input.Load(), s.traffic.output.Load(), s.traffic.commands.Load())
 }
 
 // capaLetters are what the client has told that it can, as CLIENT LIST spells them.
-func (s *session) capaLetters() string {
-	if s.Has(commands.ClientRedirects) {
+func (p *publishedView) capaLetters() string {
+	if p.s.Has(commands.ClientRedirects) {
 		return "r"
 	}
 	return ""
 }
 
 // flagLetters are the client's states as CLIENT LIST spells them.
-func (s *session) flagLetters(v clientView) string {
+func (p *publishedView) flagLetters(v clientView) string {
+	s := p.s
 	var b strings.Builder
 	add := func(on bool, letter byte) {
 		if on {

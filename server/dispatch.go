@@ -45,7 +45,7 @@ func (s *session) execute(argv [][]byte) {
 		s.output.hide(mark)
 	}
 	if s.Has(commands.ClientReplica) && s.ctx.Reply.Len() > mark {
-		s.rogue(argv)
+		s.replicaLink.rogue(argv)
 	}
 	if s.cache.Pushes() || s.Has(commands.ClientTracking) {
 		s.endTracked(cmd)

@@ -36,7 +36,7 @@ func (d insider) dial(name string, prepare func(*session)) (net.Conn, error) {
 		prepare(s)
 		s.Set(commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly)
 		s.SetText(func(t *commands.ClientText) { t.Name = name })
-		s.weigh()
+		s.foot.weigh()
 	}
 	if !d.srv.enter(own, watch) {
 		return nil, ErrClosed

@@ -23,6 +23,7 @@ const (
 
 // footprint is the part of a client's memory that its owner counts.
 type footprint struct {
+	s       *session
 	bytes   atomic.Int64 // as last counted; only the owner writes it
 	evicted atomic.Bool
 	unauth  int64 // part of bytes, counted for an unauthenticated client
@@ -31,26 +32,27 @@ type footprint struct {
 }
 
 // weigh measures the memory that the client uses now.
-func (s *session) weigh() {
+func (f *footprint) weigh() {
+	s := f.s
 	n := int64(clientBytes+s.in.bufferBytes()+24*cap(s.in.args)+24*cap(s.keys)+s.ctx.Reply.Cap()+
-		s.conn.Unsent()+s.transaction.memory()+s.messaging.subs.Bytes()+s.cache.PrefixMemory()+s.TextBytes()) + s.foot.tls
+		s.conn.Unsent()+s.transaction.memory()+s.messaging.subs.Bytes()+s.cache.PrefixMemory()+s.TextBytes()) + f.tls
 	if s.in.held != nil || s.waiting != nil {
-		n += s.parkedBytes()
+		n += f.parkedBytes()
 	}
 	unauth := int64(0)
 	if !s.Has(commands.ClientAuthenticated) {
-		unauth = n - clientBytes - s.foot.tls
+		unauth = n - clientBytes - f.tls
 	}
-	old := s.foot.bytes.Load()
-	if n == old && unauth == s.foot.unauth {
+	old := f.bytes.Load()
+	if n == old && unauth == f.unauth {
 		return
 	}
 	m := &s.srv.memory
 	m.total.Add(n - old)
-	m.unauth.Add(unauth - s.foot.unauth)
-	s.foot.bytes.Store(n)
-	s.foot.unauth = unauth
-	if s.tooHeavy(n) {
+	m.unauth.Add(unauth - f.unauth)
+	f.bytes.Store(n)
+	f.unauth = unauth
+	if f.tooHeavy(n) {
 		s.srv.evict(s, "it holds more than maxmemory-clients alone")
 		s.closing = true
 		return
@@ -59,13 +61,14 @@ func (s *session) weigh() {
 }
 
 // tooHeavy reports whether n bytes of this client alone are over the limit for all.
-func (s *session) tooHeavy(n int64) bool {
-	limit := s.srv.memory.limit.Load()
-	return limit > 0 && n > limit && !s.Has(commands.ClientNoEvict|commands.ClientCloseSoon)
+func (f *footprint) tooHeavy(n int64) bool {
+	limit := f.s.srv.memory.limit.Load()
+	return limit > 0 && n > limit && !f.s.Has(commands.ClientNoEvict|commands.ClientCloseSoon)
 }
 
 // parkedBytes is the memory of a call that waits or is held back.
-func (s *session) parkedBytes() (n int64) {
+func (f *footprint) parkedBytes() (n int64) {
+	s := f.s
 	n = s.in.heldBytes()
 	if s.waiting != nil {
 		n += s.waiting.Size() + int64(len(s.waiting.Keys))*waitBytes
@@ -82,21 +85,22 @@ const (
 )
 
 // weight is the memory that closing the client would free.
-func (s *session) weight() int64 { return s.foot.bytes.Load() + s.output.held.Load() }
+func (f *footprint) weight() int64 { return f.bytes.Load() + f.s.output.held.Load() }
 
 // grant counts replies while they are built: a command with a reply of gigabytes,
 // or a transaction of many with replies of megabytes, ends its client before all of
 // it exists. The reply asks for room, part by part, before it reaches size bytes.
-func (s *session) grant(size int) bool {
+func (f *footprint) grant(size int) bool {
+	s := f.s
 	if s.Has(commands.ClientCloseSoon) {
 		s.closing = true // evicted or killed: no client will read it
 		return false
 	}
-	s.weigh()
+	f.weigh()
 	if s.output.owe(size + s.conn.Unsent()) {
 		return false
 	}
-	if s.tooHeavy(int64(size)) {
+	if f.tooHeavy(int64(size)) {
 		s.srv.evict(s, "its replies alone are more than maxmemory-clients")
 		s.closing = true
 		return false
@@ -125,7 +129,7 @@ func (o *output) Sent() error {
 		over = o.owe(rest)
 	}
 	s.view.sent(s.ctx.Reply.Cap(), rest)
-	s.weigh()
+	s.foot.weigh()
 	if over {
 		return errOutput
 	}

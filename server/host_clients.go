@@ -13,10 +13,10 @@ import (
 func (s *session) ClientInfo(c *commands.Client) string {
 	if c == &s.Client {
 		s.publish()
-		return s.line(s.ownView())
+		return s.view.line(s.view.own())
 	}
 	if other := s.srv.clients.find(c.ID); other != nil {
-		return other.line(other.view.load())
+		return other.view.line(other.view.load())
 	}
 	return ""
 }
@@ -29,13 +29,13 @@ clients:
 	for _, o := range s.srv.clients.list() {
 		v := o.view.load()
 		if o == s {
-			v = s.look()
+			v = s.view.look()
 		}
 		if o == s && f.SkipMe || o != s && o.Has(commands.ClientCloseSoon) { // killed, and on its way out
 			continue
 		}
 		for i := range f.Conditions {
-			if x := &f.Conditions[i]; o.meets(x, &v, now) == x.Not {
+			if x := &f.Conditions[i]; o.view.meets(x, &v, now) == x.Not {
 				continue clients
 			}
 		}
@@ -45,7 +45,8 @@ clients:
 }
 
 // meets reports whether a client is as a condition says, apart from Not.
-func (s *session) meets(x *conn.ClientCondition, v *clientView, now int64) bool {
+func (p *publishedView) meets(x *conn.ClientCondition, v *clientView, now int64) bool {
+	s := p.s
 	text := func(have string) bool { return have != "" && have == x.Value }
 	switch x.Field {
 	case conn.ByID:
@@ -70,22 +71,22 @@ func (s *session) meets(x *conn.ClientCondition, v *clientView, now int64) bool 
 	case conn.ByDB:
 		return int64(s.DB()) == x.N
 	case conn.ByFlags:
-		flags := s.flagLetters(*v)
+		flags := p.flagLetters(*v)
 		return strings.Trim(x.Value, flags) == "" // all of them
 	case conn.ByCapa:
 		return x.Value == "" || s.Has(commands.ClientRedirects)
 	case conn.ByIdle:
-		return s.idle(now) >= x.N
+		return p.idle(now) >= x.N
 	default:
-		return s.age(now) >= x.N
+		return p.age(now) >= x.N
 	}
 }
 
 // age is for how many seconds the client is connected. The clock may have been set back.
-func (s *session) age(now int64) int64 { return max(0, now-s.Created) / 1000 }
+func (p *publishedView) age(now int64) int64 { return max(0, now-p.s.Created) / 1000 }
 
 // idle is for how many seconds it has sent nothing.
-func (s *session) idle(now int64) int64 { return max(0, now-s.lastInput.Load()) / 1000 }
+func (p *publishedView) idle(now int64) int64 { return max(0, now-p.s.lastInput.Load()) / 1000 }
 
 // ClientList describes the clients that a filter chooses, a line each.
 func (s *session) ClientList(_ *commands.Ctx, f conn.ClientFilter) string {

@@ -191,7 +191,7 @@ func (s *session) Feed(n int) error {
 	}
 	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
 	if s.in.unread() > keepBuffer {
-		s.weigh() // a call that is too heavy does not run
+		s.foot.weigh() // a call that is too heavy does not run
 	}
 	return s.run()
 }

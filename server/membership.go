@@ -43,7 +43,7 @@ func (h host) Membership() *commands.Membership {
 // written by now. What was given up with a leadership no member has.
 func (s *session) Copies(_ *commands.Ctx, durable bool) func() int {
 	if s.Membership() == nil {
-		return s.copies(durable)
+		return s.replicaLink.copies(durable)
 	}
 	h, position := s.host, s.durability.last()
 	return func() (n int) {

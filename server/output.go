@@ -33,15 +33,15 @@ const freeReply = 16 << 10
 // durable as appendfsync demands.
 func (o *output) flush() error {
 	s := o.s
-	s.view.publish(s.look())
-	s.weigh()
+	s.view.publish(s.view.look())
+	s.foot.weigh()
 	s.publish()
 	if ok, err := s.durability.settle(); !ok {
 		return err
 	}
 	o.collect()
 	if s.Has(commands.ClientReplica) {
-		s.fill()
+		s.replicaLink.fill()
 	}
 	s.messaging.leaveChannels()
 	if ok, err := s.durability.settle(); !ok {

@@ -127,8 +127,8 @@ func (m *messaging) leaveChannels() {
 	m.subs.Stop(&s.srv.broker, pubsub.ShardChannel, gone)
 	s.output.collect() // no message comes behind the end of its subscription
 	m.end(&s.ctx, pubsub.ShardChannel, gone)
-	s.view.publish(s.look())
-	s.weigh()
+	s.view.publish(s.view.look())
+	s.foot.weigh()
 }
 
 // publishWords are the commands that publish, by pubsub.Kind.

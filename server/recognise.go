@@ -25,7 +25,7 @@ func (a *access) recognise(state tls.ConnectionState) {
 			return
 		}
 	}
-	a.refused(acl.Refusal{Reason: acl.DeniedCertificate, Context: acl.TopLevel, Object: "TLS", User: strings.Join(names, " ")}, a.s.look())
+	a.refused(acl.Refusal{Reason: acl.DeniedCertificate, Context: acl.TopLevel, Object: "TLS", User: strings.Join(names, " ")}, a.s.view.look())
 }
 
 var commonName = asn1.ObjectIdentifier{2, 5, 4, 3}

@@ -112,33 +112,41 @@ func (c cut) Write(ctx context.Context, out io.Writer, f source.Format) error {
 	return errors.Join(w.Close(), buffered.Flush())
 }
 
-// asReplica is the replica that the client is, which is made when it first says that it is one.
-func (s *session) asReplica() *source.Replica {
-	if s.replica == nil {
+// replicaLink is the connection of a client that is a replica, or says that it is to be one.
+type replicaLink struct {
+	s    *session
+	link *source.Replica // nil unless the client has said that it is one
+}
+
+// replica is the replica that the client is, which is made when it first says that it is one.
+func (r *replicaLink) replica() *source.Replica {
+	s := r.s
+	if r.link == nil {
 		host, _, err := net.SplitHostPort(s.Addr)
 		if err != nil {
 			host = s.Addr
 		}
-		s.replica = s.srv.source.NewReplica(host, s.output.Kick, func(string) {
+		r.link = s.srv.source.NewReplica(host, s.output.Kick, func(string) {
 			s.Set(commands.ClientCloseSoon)
 			s.conn.HangUp()
 		})
 	}
-	return s.replica
+	return r.link
 }
 
 // ReplicaHello takes what the client says of itself.
-func (s *session) ReplicaHello(h *admin.ReplicaHello) {
+func (r *replicaLink) ReplicaHello(h *admin.ReplicaHello) {
 	hello := source.Hello{Port: h.Port, IP: h.IP, Capa: h.Capa, Version: h.Version, RDBOnly: h.RDBOnly}
 	if h.Filter != nil {
 		f := source.Filter(*h.Filter)
 		hello.Filter = &f
 	}
-	s.asReplica().Greet(hello)
+	r.replica().Greet(hello)
 }
 
 // ReplicaSync makes the client a replica.
-func (s *session) ReplicaSync(stream string, offset int64, old bool) error {
+func (r *replicaLink) ReplicaSync(stream string, offset int64, old bool) error {
+	s := r.s
 	switch {
 	case s.Has(commands.ClientReplica):
 		return nil // as in Redis, which does not reply either
@@ -146,29 +154,30 @@ func (s *session) ReplicaSync(stream string, offset int64, old bool) error {
 		return commands.ErrMemberIsNoSource
 	case s.began > 0 || s.conn.Unsent() > 0 || s.output.size() > 0:
 		return commands.ErrSyncPending
-	case !s.asReplica().Complete():
+	case !r.replica().Complete():
 		return commands.ErrSyncFiltered
 	}
 	s.Set(commands.ClientReplica)
 	s.srv.logf(logNotice, "replication: client %d, %s, asks for synchronization", s.ID, s.Addr)
-	s.replica.Sync(strings.ToLower(stream), offset, old)
+	r.link.Sync(strings.ToLower(stream), offset, old)
 	return nil
 }
 
 // ReplicaAck takes what the client has.
-func (s *session) ReplicaAck(offset, synced int64) {
-	if s.Has(commands.ClientReplica) {
-		s.replica.Ack(offset, synced)
-		s.srv.blocked.Poll()
+func (r *replicaLink) ReplicaAck(offset, synced int64) {
+	if r.s.Has(commands.ClientReplica) {
+		r.link.Ack(offset, synced)
+		r.s.srv.blocked.Poll()
 	}
 }
 
 // fill adds what the client, a replica, is to get to its replies, if the connection has room.
-func (s *session) fill() {
+func (r *replicaLink) fill() {
+	s := r.s
 	if s.conn.Unsent() > 0 || s.closing {
 		return
 	}
-	b, more, over := s.replica.Fill(nil, fillBytes)
+	b, more, over := r.link.Fill(nil, fillBytes)
 	s.ctx.Reply.Raw(b)
 	s.closing = over
 	if more && !over {
@@ -177,7 +186,8 @@ func (s *session) fill() {
 }
 
 // rogue closes a replica whose call has a reply, for which its stream has no place.
-func (s *session) rogue(argv [][]byte) {
+func (r *replicaLink) rogue(argv [][]byte) {
+	s := r.s
 	s.srv.logf(logWarning, "closing client %d: a replica has sent %.40q, to which there is a reply", s.ID, argv[0])
 	s.ctx.Reply.Rewind(s.began)
 	s.closing = true
@@ -198,9 +208,9 @@ func (h host) Replicas() (offset int64, all []admin.Replica) {
 }
 
 // copies counts the replicas that have what the client has written by now. They are asked.
-func (s *session) copies(durable bool) func() int {
-	src, offset := s.srv.source, int64(0)
-	if s.durability.last() > 0 {
+func (r *replicaLink) copies(durable bool) func() int {
+	src, offset := r.s.srv.source, int64(0)
+	if r.s.durability.last() > 0 {
 		offset = src.Offset()
 	}
 	src.Ask()

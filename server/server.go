@@ -317,7 +317,7 @@ func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 	s.Addr, s.LocalAddr, s.Unix = addresses(nc)
 	if secure, encrypted := nc.(*tls.Conn); encrypted {
 		s.foot.tls = tlsBytes
-		s.weigh()
+		s.foot.weigh()
 		s.access.recognise(secure.ConnectionState())
 	}
 	prepare(s)
@@ -353,13 +353,13 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	s.ctx.Tx, s.ctx.Client, s.ctx.Table, s.ctx.Host = s.tx, &s.Client, srv.table, s
 	s.ctx.Take = s.takeArgument
 	s.ctx.Reply = commands.NewReply(nil, 2)
-	s.ctx.Reply.Bound(s.grant)
+	s.ctx.Reply.Bound(s.foot.grant)
 	s.output.total = &srv.memory.total
 	s.cache.Open(s)
 	set := srv.settings()
 	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
 	s.access.setAuthenticated(s.Open())
-	s.weigh()
+	s.foot.weigh()
 	return s
 }
 

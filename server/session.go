@@ -8,7 +8,6 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/blocking"
-	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/tracking"
 	"github.com/vigildb/vigil/server/transport"
 )
@@ -36,6 +35,7 @@ type session struct {
 	messaging
 	output
 	durability
+	replicaLink
 	admission admission
 	conn      transport.Conn
 
@@ -55,10 +55,9 @@ type session struct {
 	began    int            // where the reply of the running call begins
 	abridged [][]byte       // the arguments as the slow log keeps them, if one of them was handed over
 
-	replica *source.Replica // nil unless the client has said that it is one
-	waiting *blocking.Call  // the call that is blocked
-	closing bool            // no more commands; close when the replies are written
-	applies bool            // what a master sends
+	waiting *blocking.Call // the call that is blocked
+	closing bool           // no more commands; close when the replies are written
+	applies bool           // what a master sends
 
 	turn      stopwatch
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received
@@ -70,7 +69,8 @@ type session struct {
 func makeSession(srv *Server, tx *persistence.Tx) *session {
 	s := &session{host: host{srv}, tx: tx}
 	s.access.s, s.transaction.s, s.scripting.s, s.sharing.s, s.messaging.s = s, s, s, s, s
-	s.admission.s, s.output.s, s.durability.s = s, s, s
+	s.admission.s, s.output.s, s.durability.s, s.replicaLink.s = s, s, s, s
+	s.foot.s, s.view.s = s, s
 	s.transaction.watching = watching{client: &s.Client, all: &srv.watches}
 	return s
 }
@@ -188,8 +188,8 @@ func (s *session) Leave() {
 	s.srv.tracking.Leave(&s.cache)
 	s.messaging.subs.EndAll(&s.srv.broker)
 	s.srv.monitors.remove(s)
-	if s.replica != nil {
-		s.replica.Leave()
+	if s.replicaLink.link != nil {
+		s.replicaLink.link.Leave()
 	}
 	s.srv.pause.Forget(s)
 	s.srv.fence.Forget(s)

@@ -180,7 +180,7 @@ func (t *transaction) admit(exec, cmd *commands.Command, argv [][]byte) error {
 	if !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.access.mustAuth() {
 		return commands.ErrNoAuth
 	}
-	if d := s.access.denied(cmd, argv, acl.InMulti, exec, s.look); d != nil {
+	if d := s.access.denied(cmd, argv, acl.InMulti, exec, s.view.look); d != nil {
 		return acl.ErrNoPermissionAnymore(d)
 	}
 	if cmd.Is(commands.DenyOOM) && s.tx.RecordBytes() > maxTransaction {
