@@ -14,6 +14,7 @@ import (
 // clients share a small limit of their own, so that they cannot keep clients with the
 // password out.
 type clientMemory struct {
+	srv       *Server
 	total     atomic.Int64 // of all clients, outboxes included
 	unauth    atomic.Int64 // of unauthenticated clients, beyond clientBytes each
 	limit     atomic.Int64 // of total; 0: none
@@ -48,12 +49,11 @@ func (m *clientMemory) over() bool {
 	return limit > 0 && m.total.Load() > limit || m.unauth.Load() > unauthBytes
 }
 
-// mindMemory schedules an eviction if one is due. It runs in a goroutine of its
+// mind schedules an eviction if one is due. It runs in a goroutine of its
 // own, without locks. After an eviction that found no client, because the evicted
 // ones are still leaving or the others may not be evicted, the next one is not
 // urgent.
-func (srv *Server) mindMemory() {
-	m := &srv.memory
+func (m *clientMemory) mind() {
 	if !m.over() || !m.planned.CompareAndSwap(false, true) {
 		return
 	}
@@ -61,32 +61,31 @@ func (srv *Server) mindMemory() {
 	if m.fruitless.Load() {
 		wait = cronPeriod
 	}
-	srv.clock.AfterFunc(wait, srv.evictClients)
+	m.srv.clock.AfterFunc(wait, m.evictClients)
 }
 
 // evictClients closes the clients that use most memory until the others are
 // within the limits.
-func (srv *Server) evictClients() {
-	m := &srv.memory
+func (m *clientMemory) evictClients() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.planned.Store(false)
-	if !m.over() || srv.done.Err() != nil {
+	if !m.over() || m.srv.done.Err() != nil {
 		m.fruitless.Store(false)
 		return
 	}
-	all := srv.clients.list()
+	all := m.srv.clients.list()
 	n := evictLargest(all, unauthBytes, func(s *session) (weight int64, may bool) {
 		may = !s.Has(commands.ClientAuthenticated)
 		if may {
 			weight = s.foot.weight() - clientBytes - s.foot.tls
 		}
 		return weight, may
-	}, srv.refuse)
+	}, m.refuse)
 	if limit := m.limit.Load(); limit > 0 {
 		n += evictLargest(all, limit, func(s *session) (weight int64, may bool) {
 			return s.foot.weight(), !s.Has(commands.ClientNoEvict)
-		}, func(s *session) { srv.evict(s, "clients hold more than maxmemory-clients") })
+		}, func(s *session) { m.evict(s, "clients hold more than maxmemory-clients") })
 	}
 	m.fruitless.Store(n == 0)
 }
@@ -129,20 +128,20 @@ func evictLargest(all []*session, limit int64, weigh func(*session) (weight int6
 
 // evict closes a client and counts it, once, although its own goroutine and another
 // one may see at the same time that it holds too much.
-func (srv *Server) evict(s *session, why string) {
+func (m *clientMemory) evict(s *session, why string) {
 	if s.foot.evicted.Swap(true) {
 		return
 	}
-	srv.stats.evictedClients.Add(1)
-	srv.logf(logNotice, "evicting client %d, which uses %d bytes: %s", s.ID, s.foot.weight(), why)
-	srv.kill(s)
+	m.srv.stats.evictedClients.Add(1)
+	m.srv.logf(logNotice, "evicting client %d, which uses %d bytes: %s", s.ID, s.foot.weight(), why)
+	m.srv.kill(s)
 }
 
 // refuse closes an unauthenticated client.
-func (srv *Server) refuse(s *session) {
-	srv.stats.rejectedClients.Add(1)
-	srv.logf(logVerbose, "client %d is closed: clients hold too much before their AUTH", s.ID)
-	srv.kill(s)
+func (m *clientMemory) refuse(s *session) {
+	m.srv.stats.rejectedClients.Add(1)
+	m.srv.logf(logVerbose, "client %d is closed: clients hold too much before their AUTH", s.ID)
+	m.srv.kill(s)
 }
 
 // kill closes a client that another goroutine may be running. Its wait ends

@@ -34,7 +34,7 @@ func (srv *Server) apply(c *conf.Settings) {
 	srv.current.Store(set)
 	srv.memory.limit.Store(clientMemoryLimit(c.MaxMemoryClients, cmp.Or(c.MaxMemory, srv.opts.DerivedMaxMemory)))
 	if srv.memory.over() {
-		srv.evictClients() // before CONFIG SET returns
+		srv.memory.evictClients() // before CONFIG SET returns
 	}
 	srv.logLevel.Store(int32(c.LogLevel))
 	for kind, of := range [admin.LogKinds][2]int64{
@@ -58,9 +58,9 @@ func (srv *Server) apply(c *conf.Settings) {
 
 // watchConfig follows CONFIG SET once the store is open.
 func (srv *Server) watchConfig() {
-	srv.config.Check(srv.changeTLS, tlsDirectives...)
-	srv.config.Check(srv.moveSockets, "port", "tls-port", "bind")
-	srv.config.Check(srv.moveHTTP, "http-port", "http-bind")
+	srv.config.Check(srv.secure.change, tlsDirectives...)
+	srv.config.Check(srv.sockets.move, "port", "tls-port", "bind")
+	srv.config.Check(srv.sockets.changeHTTP, "http-port", "http-bind")
 	srv.config.Check(checkMaxClients, "maxclients")
 	srv.config.Check(srv.keepThrowAway, "save", "appendonly")
 	srv.config.Check(srv.keepFsync, "appendfsync")

@@ -86,7 +86,7 @@ func (c *cron) run(srv *Server) {
 	c.dropSubscribers(srv)
 	srv.rates.take(now, srv.counted())
 	srv.snapshots.Autosave(now)
-	srv.mindMemory()
+	srv.memory.mind()
 	srv.figures.Measure()
 	if c.round%clientRound == 0 {
 		c.yieldLead(srv, now)

@@ -183,7 +183,7 @@ func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 		s.locked = s.tx.Lock(&s.shards, s.ctx.Now)
 	}
 	if !s.locked {
-		return s.srv.busyError()
+		return s.srv.scripts.busyError()
 	}
 	if err := s.admission.checkAgain(cmd, argv); err != nil {
 		s.release()
@@ -257,7 +257,7 @@ func (s *session) release() {
 	}
 	if s.scripting.inside {
 		s.scripting.inside = false
-		s.srv.leaveGate()
+		s.srv.scripts.leave()
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 // failover is a hand-over that may be under way. A goroutine of its own does it.
 type failover struct {
+	srv   *Server
 	state atomic.Int32 // failoverState
 
 	mu    sync.Mutex

@@ -23,6 +23,7 @@ import (
 
 // following is what a server has that follows a master.
 type following struct {
+	srv    *Server
 	active atomic.Bool                      // it is a replica, whose keys the master changes
 	now    atomic.Pointer[replica.Follower] // nil: it is a master, or about to change
 
@@ -241,7 +242,7 @@ func (srv *Server) replicaSettings() replica.Settings {
 		PassErrors: c.ReplicaPassErrors, PassUnknown: c.ReplicaPassUnknown}
 	if r.AnnouncePort == 0 {
 		// At the start the listeners are not open yet.
-		r.AnnouncePort = cmp.Or(int(srv.port()), c.Port, c.TLSPort)
+		r.AnnouncePort = cmp.Or(int(srv.sockets.port()), c.Port, c.TLSPort)
 		if c.TLSReplication && c.TLSPort != 0 {
 			r.AnnouncePort = cmp.Or(int(srv.sockets.secure.port.Load()), c.TLSPort)
 		}

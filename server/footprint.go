@@ -53,11 +53,11 @@ func (f *footprint) weigh() {
 	f.bytes.Store(n)
 	f.unauth = unauth
 	if f.tooHeavy(n) {
-		s.srv.evict(s, "it holds more than maxmemory-clients alone")
+		s.srv.memory.evict(s, "it holds more than maxmemory-clients alone")
 		s.closing = true
 		return
 	}
-	s.srv.mindMemory()
+	s.srv.memory.mind()
 }
 
 // tooHeavy reports whether n bytes of this client alone are over the limit for all.
@@ -101,7 +101,7 @@ func (f *footprint) grant(size int) bool {
 		return false
 	}
 	if f.tooHeavy(int64(size)) {
-		s.srv.evict(s, "its replies alone are more than maxmemory-clients")
+		s.srv.memory.evict(s, "its replies alone are more than maxmemory-clients")
 		s.closing = true
 		return false
 	}

@@ -54,11 +54,11 @@ func (x *scripting) keepLibraries(now, next *lua.Libraries) {
 
 // loadLibraries gives the libraries of the store to the engine. One that cannot be loaded
 // stays in the store.
-func (srv *Server) loadLibraries() {
-	e, sources, set := srv.scripts.engine, srv.store.Texts(persistence.Libraries), lua.NewLibraries()
+func (q *scripts) loadLibraries() {
+	e, sources, set := q.engine, q.srv.store.Texts(persistence.Libraries), lua.NewLibraries()
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		if _, err := e.AddLibrary(set, sources[name], false, srv.settings().conf.LuaMemoryLimit); err != nil {
-			srv.logf(logWarning, "Library %s was not loaded: %v", name, err)
+		if _, err := e.AddLibrary(set, sources[name], false, q.srv.settings().conf.LuaMemoryLimit); err != nil {
+			q.srv.logf(logWarning, "Library %s was not loaded: %v", name, err)
 		}
 	}
 	e.SetLibraries(set)

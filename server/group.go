@@ -141,7 +141,7 @@ func (srv *Server) part() error {
 
 // lead prepares for changes: what a follower keeps beside the store is made anew.
 func (srv *Server) lead() {
-	srv.loadLibraries()
+	srv.scripts.loadLibraries()
 	srv.resharding.Moves.Lead()
 	srv.logf(logNotice, "This member leads the group from now on")
 }
@@ -169,7 +169,7 @@ func (srv *Server) leave() {
 		}
 	}
 	srv.tracking.RemovedAll()
-	srv.loadLibraries()
+	srv.scripts.loadLibraries()
 	srv.declareUsers()
 }
 

@@ -55,7 +55,7 @@ func (h host) Rewrite() error {
 // nothing to save. While a script runs for too long, only a call with NOSAVE ends it.
 func (s *session) Shutdown(c *commands.Ctx, o admin.ShutdownOptions) error {
 	if !o.NoSave && s.srv.scripts.busy.Load() {
-		return s.srv.busyError()
+		return s.srv.scripts.busyError()
 	}
 	if o.Safe && !o.Force && !s.srv.mayLeave() {
 		s.srv.logf(logWarning, "not shut down: %s", whyStay)

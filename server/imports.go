@@ -177,7 +177,7 @@ func (s *session) lockBackstage(ctx context.Context, set *persistence.Shards) er
 // settleImport makes what was taken in what clients see.
 func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) error {
 	s := srv.backstage()
-	if err := srv.enterGate(); err != nil {
+	if err := srv.scripts.enter(); err != nil {
 		return err
 	}
 	s.scripting.inside = true

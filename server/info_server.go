@@ -39,7 +39,7 @@ func infoServer(t *info.Text, s *session) {
 	info.Field(t, "process_id", os.Getpid())
 	info.Field(t, "process_supervised", "no")
 	info.Field(t, "run_id", s.srv.runID)
-	info.Field(t, "tcp_port", s.srv.port())
+	info.Field(t, "tcp_port", s.srv.sockets.port())
 	info.Field(t, "server_time_usec", now.UnixMicro())
 	info.Field(t, "uptime_in_seconds", up)
 	info.Field(t, "uptime_in_days", up/86400)

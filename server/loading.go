@@ -33,7 +33,7 @@ func (srv *Server) Load(ctx context.Context) error {
 		}
 		return err
 	}
-	srv.loadLibraries()
+	srv.scripts.loadLibraries()
 	srv.recallUsers()
 	srv.recallConfiguration()
 	srv.resharding.Moves.Note(srv.store.Texts(persistence.Moves), nil)

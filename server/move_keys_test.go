@@ -84,7 +84,7 @@ func TestSlotsWaitForTheScriptThatRuns(t *testing.T) {
 	r := newMovesRig(t)
 	c := r.dial()
 	c.want("SET b 1", "OK")
-	if err := r.srv.enterGate(); err != nil {
+	if err := r.srv.scripts.enter(); err != nil {
 		t.Fatal(err)
 	}
 	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 3300 3300 NODE "+strings.Repeat("c", 40), "OK")
@@ -105,7 +105,7 @@ func TestSlotsWaitForTheScriptThatRuns(t *testing.T) {
 	tx.SetString([]byte("b"), []byte("late"), persistence.NoExpiry)
 	tx.Commit()
 	tx.Unlock()
-	r.srv.leaveGate()
+	r.srv.scripts.leave()
 	<-r.giving
 	r.given <- nil
 	r.state(c, "success")

@@ -107,7 +107,7 @@ func (o *output) Answer(b []byte, lsn uint64) {
 // outbox, and disconnects a client that is over its limit.
 func (o *output) tell(first, over bool) {
 	s := o.s
-	s.srv.mindMemory()
+	s.srv.memory.mind()
 	if over {
 		s.srv.stats.outputLimitDrops.Add(1)
 		s.srv.logf(logWarning, "closing client %d: output buffer over its limit", s.ID)

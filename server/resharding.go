@@ -44,10 +44,10 @@ func (srv *Server) databases() int {
 type movedCalls struct{ srv *Server }
 
 func (m movedCalls) ScriptsEnded() bool {
-	if m.srv.enterGate() != nil {
+	if m.srv.scripts.enter() != nil {
 		return false
 	}
-	m.srv.leaveGate()
+	m.srv.scripts.leave()
 	return true
 }
 

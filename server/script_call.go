@@ -38,7 +38,7 @@ type scripting struct {
 func (x *scripting) lock(cmd *commands.Command, argv [][]byte) error {
 	s := x.s
 	x.crowded = s.srv.crowded()
-	if err := s.srv.enterGate(); err != nil {
+	if err := s.srv.scripts.enter(); err != nil {
 		return err
 	}
 	x.inside, x.began = true, s.turn.elapsed

@@ -40,6 +40,7 @@ func (q *scripts) lookup(table *commands.Table, argv [][]byte) (cmd *commands.Co
 
 // scripts is the scripts of a server.
 type scripts struct {
+	srv    *Server
 	engine *lua.Engine
 	busy   atomic.Bool // the running script has run for too long
 	debug  atomic.Bool // scripts may call some of DEBUG, for tests
@@ -82,15 +83,14 @@ func processorTime(clock Clock) func() time.Duration {
 	}
 }
 
-// enterGate waits until no other script runs. It returns a BUSY error if that takes too
+// enter waits until no other script runs. It returns a BUSY error if that takes too
 // long.
-func (srv *Server) enterGate() error {
-	q := &srv.scripts
+func (q *scripts) enter() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.running {
 		if q.busy.Load() {
-			return srv.busyError()
+			return q.busyError()
 		}
 		q.waits++
 		q.free.Wait()
@@ -100,13 +100,12 @@ func (srv *Server) enterGate() error {
 	q.run++
 	if !q.watched {
 		q.watched = true
-		srv.clock.AfterFunc(scriptWatch, srv.watchScripts)
+		q.srv.clock.AfterFunc(scriptWatch, q.watch)
 	}
 	return nil
 }
 
-func (srv *Server) leaveGate() {
-	q := &srv.scripts
+func (q *scripts) leave() {
 	q.mu.Lock()
 	q.running, q.late = false, nil
 	q.busy.Store(false)
@@ -117,22 +116,22 @@ func (srv *Server) leaveGate() {
 }
 
 // busyError is the error of a call that a long script keeps from running.
-func (srv *Server) busyError() error {
-	if srv.scripts.engine.RunsFunction() {
+func (q *scripts) busyError() error {
+	if q.engine.RunsFunction() {
 		return lua.ErrBusyFunction
 	}
 	return lua.ErrBusyScript
 }
 
-// watchScripts looks at the running script, and once more later if scripts are in use.
-func (srv *Server) watchScripts() {
-	q := &srv.scripts
+// watch looks at the running script, and once more later if scripts are in use.
+func (q *scripts) watch() {
+	srv := q.srv
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := srv.clock.Now()
 	q.engine.Watch(now, srv.settings().conf.LuaMemoryLimit)
 	if (!q.running || q.seen != q.run) && q.engine.TookMuch() {
-		srv.giveBack()
+		q.giveBack()
 	}
 	if !q.running && (q.seen == q.run || srv.done.Err() != nil) {
 		q.watched = false
@@ -155,7 +154,7 @@ func (srv *Server) watchScripts() {
 			q.free.Broadcast()
 		}
 	}
-	srv.clock.AfterFunc(scriptWatch, srv.watchScripts)
+	srv.clock.AfterFunc(scriptWatch, q.watch)
 }
 
 // lookAtClosing cuts a script that goes on although the server is closed.
@@ -181,9 +180,9 @@ func (q *scripts) endLate() {
 // giveBack gives memory back to the operating system which a script has used that is over.
 // Go itself does so in the course of minutes, and collects garbage only when there is twice
 // as much.
-func (srv *Server) giveBack() {
-	if q := &srv.scripts; q.giving.CompareAndSwap(false, true) {
-		srv.clock.AfterFunc(0, func() {
+func (q *scripts) giveBack() {
+	if q.giving.CompareAndSwap(false, true) {
+		q.srv.clock.AfterFunc(0, func() {
 			debug.FreeOSMemory()
 			q.giving.Store(false)
 		})
@@ -214,5 +213,5 @@ func (a *admission) checkBusy(cmd *commands.Command) error {
 	if !a.s.srv.scripts.busy.Load() || cmd.Is(commands.AllowBusy) {
 		return nil
 	}
-	return a.s.srv.busyError()
+	return a.s.srv.scripts.busyError()
 }

@@ -145,6 +145,7 @@ func Start(o Options) (*Server, error) {
 	srv := &Server{opts: o, clock: o.Clock, table: table, started: o.Clock.Now().UnixMilli(),
 		listeners: map[net.Listener]struct{}{}, shutdown: make(chan struct{}), ended: make(chan struct{}),
 		rand: rand.New(rand.NewPCG(o.Seed, o.Seed^0x9e3779b97f4a7c15))}
+	srv.sockets.srv, srv.secure.srv, srv.scripts.srv, srv.memory.srv, srv.following.srv, srv.failover.srv = srv, srv, srv, srv, srv, srv
 	srv.runID = fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.loading.Store(true)
@@ -184,7 +185,7 @@ func Start(o Options) (*Server, error) {
 	openRooms(srv)
 	srv.loops = transport.NewLoops(transport.Host{Store: srv.journal, Closed: srv.done, Workers: &srv.workers})
 	srv.sockets.plain.serve, srv.sockets.secure.serve = srv.Serve, srv.ServeTLS
-	if err := srv.openTLS(); err != nil {
+	if err := srv.secure.open(); err != nil {
 		return nil, errors.Join(err, srv.store.Close())
 	}
 	srv.watchConfig()

@@ -18,6 +18,7 @@ import (
 // sockets are those that Listen has opened and CONFIG SET may move. A socket of
 // Serve belongs to its caller and is not among them.
 type sockets struct {
+	srv       *Server
 	mu        sync.Mutex
 	listening bool // Listen has succeeded; guarded by mu
 	plain     family
@@ -59,13 +60,13 @@ func (srv *Server) Listen() ([]net.Addr, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(srv.opts.Inherited) > 0 {
-		return srv.inheritLocked(), nil
+		return k.inheritLocked(), nil
 	}
-	tcp, err := srv.openTCP(set.Bind, set.Port)
+	tcp, err := k.openTCP(set.Bind, set.Port)
 	if err != nil {
 		return nil, err
 	}
-	secure, err := srv.openTCP(set.Bind, set.TLSPort)
+	secure, err := k.openTCP(set.Bind, set.TLSPort)
 	if err != nil {
 		closeAll(tcp)
 		return nil, err
@@ -80,14 +81,14 @@ func (srv *Server) Listen() ([]net.Addr, error) {
 			closeAll(slices.Concat(tcp, secure))
 			return nil, err
 		}
-		srv.serveBehind(l, srv.Serve)
+		k.serveBehind(l, srv.Serve)
 		addrs = append(addrs, l.Addr())
 	}
 	if len(addrs) == 0 {
 		return nil, ErrNoListeners
 	}
-	srv.useLocked(&k.plain, tcp)
-	srv.useLocked(&k.secure, secure)
+	k.useLocked(&k.plain, tcp)
+	k.useLocked(&k.secure, secure)
 	k.listening = true
 	return addrs, nil
 }
@@ -102,23 +103,23 @@ type Inherited struct {
 var errInherited = errors.New("the sockets belong to the supervisor that holds them")
 
 // inheritLocked serves the sockets that somebody else opened. Clients that come while no server runs wait in them.
-func (srv *Server) inheritLocked() (addrs []net.Addr) {
+func (k *sockets) inheritLocked() (addrs []net.Addr) {
 	var plain, secure []socket
-	for _, in := range srv.opts.Inherited {
+	for _, in := range k.srv.opts.Inherited {
 		addrs = append(addrs, in.Addr())
 		tcp, ok := in.Addr().(*net.TCPAddr)
 		switch {
 		case !ok:
-			srv.serveBehind(in.Listener, srv.Serve)
+			k.serveBehind(in.Listener, k.srv.Serve)
 		case in.Secure:
 			secure = append(secure, socket{tcp.IP.String(), tcp.Port, in.Listener})
 		default:
 			plain = append(plain, socket{tcp.IP.String(), tcp.Port, in.Listener})
 		}
 	}
-	srv.useLocked(&srv.sockets.plain, plain)
-	srv.useLocked(&srv.sockets.secure, secure)
-	srv.sockets.listening = true
+	k.useLocked(&k.plain, plain)
+	k.useLocked(&k.secure, secure)
+	k.listening = true
 	return addrs
 }
 
@@ -129,26 +130,34 @@ func (k *sockets) open() bool {
 	return k.listening
 }
 
+// port is the TCP port that INFO shows: the plain one, or else the encrypted one.
+func (k *sockets) port() int64 {
+	if p := k.plain.port.Load(); p != 0 {
+		return p
+	}
+	return k.secure.port.Load()
+}
+
 // serveBehind accepts clients in the background until the listener is closed,
 // which Close does at the latest.
-func (srv *Server) serveBehind(l net.Listener, serve func(net.Listener) error) {
-	srv.workers.Add(1)
+func (k *sockets) serveBehind(l net.Listener, serve func(net.Listener) error) {
+	k.srv.workers.Add(1)
 	go func() {
-		defer srv.workers.Done()
+		defer k.srv.workers.Done()
 		defer l.Close()
 		if err := serve(l); !errors.Is(err, ErrClosed) {
-			srv.logf(logWarning, "%v", err)
+			k.srv.logf(logWarning, "%v", err)
 		}
 	}()
 }
 
 // useLocked serves the sockets that are not served yet and remembers all.
-func (srv *Server) useLocked(f *family, tcp []socket) {
+func (k *sockets) useLocked(f *family, tcp []socket) {
 	port := 0
 	for _, s := range tcp {
 		port = s.port
 		if !slices.ContainsFunc(f.open, func(old socket) bool { return old.Listener == s.Listener }) {
-			srv.serveBehind(s.Listener, f.serve)
+			k.serveBehind(s.Listener, f.serve)
 		}
 	}
 	f.open = tcp
@@ -160,33 +169,33 @@ func (srv *Server) useLocked(f *family, tcp []socket) {
 const autoTries = 16
 
 // openTCP opens every address at one port.
-func (srv *Server) openTCP(hosts []string, port int) (open []socket, err error) {
+func (k *sockets) openTCP(hosts []string, port int) (open []socket, err error) {
 	switch port {
 	case 0:
 		return nil, nil
 	case conf.PortAuto:
 		for range autoTries {
-			if open, err = srv.openAt(hosts, 0); !errors.Is(err, syscall.EADDRINUSE) {
+			if open, err = k.openAt(hosts, 0); !errors.Is(err, syscall.EADDRINUSE) {
 				break
 			}
 		}
 		return open, err
 	}
-	return srv.openAt(hosts, port)
+	return k.openAt(hosts, port)
 }
 
 // openAt opens every address, at any port that is free if port is 0: the same
 // for all.
-func (srv *Server) openAt(hosts []string, port int) ([]socket, error) {
+func (k *sockets) openAt(hosts []string, port int) ([]socket, error) {
 	var open []socket
 	for _, host := range hosts {
-		l, err := transport.ListenTCP(host, port, srv.settings().conf.TCPBacklog)
+		l, err := transport.ListenTCP(host, port, k.srv.settings().conf.TCPBacklog)
 		switch {
 		case err == nil:
 			port = l.Addr().(*net.TCPAddr).Port
 			open = append(open, socket{host, port, l})
 		case strings.HasPrefix(host, "-") && !errors.Is(err, syscall.EADDRINUSE):
-			srv.logf(logNotice, "skipping optional address %s: %v", host, err)
+			k.srv.logf(logNotice, "skipping optional address %s: %v", host, err)
 		default:
 			closeAll(open)
 			return nil, err
@@ -201,25 +210,24 @@ func closeAll(open []socket) {
 	}
 }
 
-// moveSockets is the hook of CONFIG SET port, tls-port and bind. After an error
+// move is the hook of CONFIG SET port, tls-port and bind. After an error
 // everything is as it was before.
-func (srv *Server) moveSockets(old, new *conf.Settings) error {
-	k := &srv.sockets
+func (k *sockets) move(old, new *conf.Settings) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
 	case !k.listening:
 		return errEmbedded
-	case len(srv.opts.Inherited) > 0:
+	case len(k.srv.opts.Inherited) > 0:
 		return errInherited
 	}
 	was := int(k.plain.port.Load())
-	if err := srv.moveLocked(&k.plain, old.Port, new.Port, new.Bind); err != nil {
+	if err := k.moveLocked(&k.plain, old.Port, new.Port, new.Bind); err != nil {
 		return err
 	}
-	err := srv.moveLocked(&k.secure, old.TLSPort, new.TLSPort, new.Bind)
+	err := k.moveLocked(&k.secure, old.TLSPort, new.TLSPort, new.Bind)
 	if err != nil {
-		_ = srv.moveLocked(&k.plain, new.Port, was, old.Bind) // which were open a moment ago
+		_ = k.moveLocked(&k.plain, new.Port, was, old.Bind) // which were open a moment ago
 	}
 	return err
 }
@@ -228,7 +236,7 @@ func (srv *Server) moveSockets(old, new *conf.Settings) error {
 // new ones are opened, and only then are the others closed; connected clients stay.
 // If a new socket conflicts with an old one, as 0.0.0.0 and 127.0.0.1 do at one
 // port, the old ones are closed first, and reopened if that did not help.
-func (srv *Server) moveLocked(f *family, oldPort, newPort int, bind []string) error {
+func (k *sockets) moveLocked(f *family, oldPort, newPort int, bind []string) error {
 	port := newPort
 	if port == conf.PortAuto && oldPort == port {
 		port = int(f.port.Load())
@@ -247,16 +255,16 @@ func (srv *Server) moveLocked(f *family, oldPort, newPort int, bind []string) er
 			missing = append(missing, host)
 		}
 	}
-	opened, err := srv.openTCP(missing, port)
+	opened, err := k.openTCP(missing, port)
 	if errors.Is(err, syscall.EADDRINUSE) && slices.ContainsFunc(gone, func(s socket) bool { return s.port == port }) {
 		closeAll(gone)
-		if opened, err = srv.openTCP(missing, port); err != nil {
-			srv.useLocked(f, append(kept, srv.reopen(gone)...))
+		if opened, err = k.openTCP(missing, port); err != nil {
+			k.useLocked(f, append(kept, k.reopen(gone)...))
 		}
 	}
 	switch {
 	case err != nil:
-		srv.logf(logWarning, "%v", err)
+		k.srv.logf(logWarning, "%v", err)
 		if oldPort == newPort {
 			return commands.ErrCannotBind
 		}
@@ -265,16 +273,16 @@ func (srv *Server) moveLocked(f *family, oldPort, newPort int, bind []string) er
 		return commands.ErrCannotBind // every address was optional
 	}
 	closeAll(gone)
-	srv.useLocked(f, append(kept, opened...))
+	k.useLocked(f, append(kept, opened...))
 	return nil
 }
 
 // reopen opens sockets again that were closed a moment ago.
-func (srv *Server) reopen(gone []socket) (open []socket) {
+func (k *sockets) reopen(gone []socket) (open []socket) {
 	for _, s := range gone {
-		again, err := srv.openTCP([]string{s.host}, s.port)
+		again, err := k.openTCP([]string{s.host}, s.port)
 		if err != nil {
-			srv.logf(logWarning, "listen again: %v", err)
+			k.srv.logf(logWarning, "listen again: %v", err)
 		}
 		open = append(open, again...)
 	}
@@ -285,10 +293,10 @@ func (srv *Server) reopen(gone []socket) (open []socket) {
 // server.
 var errNoWindow = errors.New("the program that the server is part of has no window")
 
-func (srv *Server) moveHTTP(old, new *conf.Settings) error {
-	srv.sockets.mu.Lock()
-	move := srv.sockets.moveHTTP
-	srv.sockets.mu.Unlock()
+func (k *sockets) changeHTTP(old, new *conf.Settings) error {
+	k.mu.Lock()
+	move := k.moveHTTP
+	k.mu.Unlock()
 	if move == nil {
 		return errNoWindow
 	}

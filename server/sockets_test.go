@@ -58,7 +58,7 @@ func TestPortMovesAndClientsStay(t *testing.T) {
 		t.Errorf("reached at %s: %v, at %s: %v", before, r.reach(before), after, r.reach(after))
 	}
 	stays.want("CONFIG GET port", fmt.Sprintf(`["port" "%d"]`, port))
-	if got := r.srv.port(); got != int64(port) {
+	if got := r.srv.sockets.port(); got != int64(port) {
 		t.Errorf("tcp_port is %d, want %d", got, port)
 	}
 	stays.want("CONFIG SET port 0", "OK")
@@ -66,7 +66,7 @@ func TestPortMovesAndClientsStay(t *testing.T) {
 		t.Error("port 0 goes on to listen")
 	}
 	stays.want("CONFIG SET port auto", "OK")
-	if !r.reach(fmt.Sprintf("127.0.0.1:%d", r.srv.port())) {
+	if !r.reach(fmt.Sprintf("127.0.0.1:%d", r.srv.sockets.port())) {
 		t.Error("port auto does not listen")
 	}
 }
@@ -132,7 +132,7 @@ func TestNothingToListenOnIsAnError(t *testing.T) {
 func TestPortZeroLeavesTheUnixSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "v.sock")
 	r, addrs := listening(t, "--port", "0", "--unixsocket", path)
-	if len(addrs) != 1 || addrs[0].Network() != "unix" || r.srv.port() != 0 {
+	if len(addrs) != 1 || addrs[0].Network() != "unix" || r.srv.sockets.port() != 0 {
 		t.Fatalf("listens at %v", addrs)
 	}
 	nc, err := net.Dial("unix", path)
@@ -141,7 +141,7 @@ func TestPortZeroLeavesTheUnixSocket(t *testing.T) {
 	}
 	c := newTestClient(t, nc)
 	c.want(fmt.Sprintf("CONFIG SET port %d bind 127.0.0.1", freePort(t)), "OK")
-	if !r.reach(fmt.Sprintf("127.0.0.1:%d", r.srv.port())) {
+	if !r.reach(fmt.Sprintf("127.0.0.1:%d", r.srv.sockets.port())) {
 		t.Error("no TCP after CONFIG SET port")
 	}
 }

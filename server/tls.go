@@ -17,6 +17,7 @@ import (
 
 // secure is what encrypted connections share (ADR 0037).
 type secure struct {
+	srv        *Server
 	handshakes *transport.Handshakes
 	config     atomic.Pointer[tls.Config] // of new connections; nil without tls-port
 	shown      atomic.Pointer[shownCerts] // the certificates of config; nil without
@@ -39,9 +40,10 @@ var tlsDirectives = []string{"tls-port", "tls-cert-file", "tls-key-file", "tls-k
 var tlsClients = map[conf.TLSAuth]certs.ClientAuth{conf.TLSAuthNo: certs.NoClients, conf.TLSAuthYes: certs.EveryClient,
 	conf.TLSAuthOptional: certs.OptionalClients}
 
-// tlsConfig reads the files that the configuration names; nil without tls-port. The options may have what is
+// read reads the files that the configuration names; nil without tls-port. The options may have what is
 // used in their place.
-func (srv *Server) tlsConfig(set *conf.Settings) (*tls.Config, error) {
+func (k *secure) read(set *conf.Settings) (*tls.Config, error) {
+	srv := k.srv
 	if srv.opts.TLS != nil {
 		return srv.opts.TLS, nil
 	}
@@ -62,14 +64,14 @@ func (srv *Server) tlsConfig(set *conf.Settings) (*tls.Config, error) {
 	return c, nil
 }
 
-// openTLS reads the certificates when the server starts.
-func (srv *Server) openTLS() error {
-	srv.secure.handshakes = transport.NewHandshakes()
-	c, err := srv.tlsConfig(srv.settings().conf)
+// open reads the certificates when the server starts.
+func (k *secure) open() error {
+	k.handshakes = transport.NewHandshakes()
+	c, err := k.read(k.srv.settings().conf)
 	if err != nil {
 		return fmt.Errorf("failed to configure TLS: %w", err)
 	}
-	srv.secure.use(c, srv.settings().conf)
+	k.use(c, k.srv.settings().conf)
 	return nil
 }
 
@@ -83,10 +85,10 @@ func (k *secure) use(c *tls.Config, set *conf.Settings) {
 	k.shown.Store(showCerts(set))
 }
 
-// changeTLS is the hook of CONFIG SET. Clients that are connected keep what they
+// change is the hook of CONFIG SET. Clients that are connected keep what they
 // have.
-func (srv *Server) changeTLS(_, new *conf.Settings) error {
-	k := &srv.secure
+func (k *secure) change(_, new *conf.Settings) error {
+	srv := k.srv
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.undo.settings == new {
@@ -94,7 +96,7 @@ func (srv *Server) changeTLS(_, new *conf.Settings) error {
 		k.shown.Store(k.undo.shown)
 		return nil
 	}
-	c, err := srv.tlsConfig(new)
+	c, err := k.read(new)
 	if old := srv.settings().conf; c == srv.opts.TLS && c != nil && !sameTLS(old, new) {
 		err = errGivenTLS
 	}
@@ -114,7 +116,7 @@ func (srv *Server) ReloadTLS() error {
 	k := &srv.secure
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	c, err := srv.tlsConfig(srv.config.Settings())
+	c, err := k.read(srv.config.Settings())
 	if err != nil {
 		return fmt.Errorf("TLS is not changed: %w", err)
 	}
@@ -142,13 +144,14 @@ func (srv *Server) ServeTLS(l net.Listener) error {
 	if srv.secure.config.Load() == nil {
 		return errNoTLS
 	}
-	return srv.serve(l, srv.acceptTLS)
+	return srv.serve(l, srv.secure.accept)
 }
 
-// acceptTLS begins the handshake of a client. One that is not admitted is cut
+// accept begins the handshake of a client. One that is not admitted is cut
 // without a word, as nothing can be said before the handshake.
-func (srv *Server) acceptTLS(nc net.Conn) {
-	config := srv.secure.config.Load()
+func (k *secure) accept(nc net.Conn) {
+	srv := k.srv
+	config := k.config.Load()
 	srv.mu.Lock()
 	if srv.closed || config == nil {
 		srv.mu.Unlock()
@@ -157,14 +160,14 @@ func (srv *Server) acceptTLS(nc net.Conn) {
 	}
 	srv.workers.Add(1) // for the handshake
 	srv.mu.Unlock()
-	if srv.clients.count()+srv.secure.handshakes.Count() >= srv.settings().maxClients {
+	if srv.clients.count()+k.handshakes.Count() >= srv.settings().maxClients {
 		srv.stats.rejectedClients.Add(1)
 		nc.Close()
 		srv.workers.Done()
 		return
 	}
 	srv.tune(nc)
-	err := srv.secure.handshakes.Begin(nc, config, func(encrypted net.Conn, err error) {
+	err := k.handshakes.Begin(nc, config, func(encrypted net.Conn, err error) {
 		defer srv.workers.Done()
 		if err != nil {
 			srv.logf(logVerbose, "Error accepting a client connection: %v (addr=%s laddr=%s)", err, nc.RemoteAddr(), nc.LocalAddr())
@@ -175,14 +178,6 @@ func (srv *Server) acceptTLS(nc net.Conn) {
 	if err != nil {
 		srv.workers.Done()
 	}
-}
-
-// port is the TCP port that INFO shows: the plain one, or else the encrypted one.
-func (srv *Server) port() int64 {
-	if p := srv.sockets.plain.port.Load(); p != 0 {
-		return p
-	}
-	return srv.sockets.secure.port.Load()
 }
 
 // infoListeners shows the sockets, a line for each kind.
