@@ -105,7 +105,7 @@ func (a *admission) checkWrite(cmd *commands.Command) error {
 	switch {
 	case flags&commands.Write == 0:
 		return nil
-	case a.frees(cmd) && !s.srv.readOnly():
+	case a.frees(cmd) && !s.srv.following.readOnly():
 		return cmp.Or(refused(s.srv.store.DeleteError()), s.srv.lonely())
 	}
 	return s.srv.unwritable()
@@ -122,7 +122,7 @@ func (a *admission) frees(cmd *commands.Command) bool {
 // unwritable is the error of writes if there are none now: the disk cannot be written, the keys are a master's, or
 // another member leads the group.
 func (srv *Server) unwritable() error {
-	if srv.readOnly() {
+	if srv.following.readOnly() {
 		return commands.ErrReadOnlyReplica
 	}
 	return cmp.Or(refused(srv.store.WriteError()), srv.lonely())

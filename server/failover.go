@@ -74,56 +74,56 @@ func (h host) Failover(o admin.Failover) error {
 	f.state.Store(int32(failoverWaits))
 	srv.pause.Settle(1)
 	srv.logf(logNotice, "FAILOVER requested: writes wait until a replica has everything")
-	srv.workers.Go(func() { srv.runFailover(ctx, &o) }) // ends with the hand-over, ABORT or the server
+	srv.workers.Go(func() { srv.failover.run(ctx, &o) }) // ends with the hand-over, ABORT or the server
 	return nil
 }
 
-// runFailover hands over, and lets clients write again if this is a master in the end.
-func (srv *Server) runFailover(ctx context.Context, o *admin.Failover) {
-	if err := srv.tryHandOver(ctx, o); err != nil {
-		srv.logf(logWarning, "FAILOVER aborted: %v", err)
+// run hands over, and lets clients write again if this is a master in the end.
+func (f *failover) run(ctx context.Context, o *admin.Failover) {
+	if err := f.handOver(ctx, o); err != nil {
+		f.srv.logf(logWarning, "FAILOVER aborted: %v", err)
 	} else {
-		srv.logf(logNotice, "FAILOVER: the replica has taken over")
+		f.srv.logf(logNotice, "FAILOVER: the replica has taken over")
 	}
-	f := &srv.failover
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.abort()
 	f.abort = nil
 	f.state.Store(int32(failoverNone))
-	srv.pause.Settle(-1)
+	f.srv.pause.Settle(-1)
 }
 
-func (srv *Server) tryHandOver(ctx context.Context, o *admin.Failover) error {
-	forced, err := srv.awaitHeir(ctx, o)
+func (f *failover) handOver(ctx context.Context, o *admin.Failover) error {
+	forced, err := f.awaitHeir(ctx, o)
 	if err != nil {
 		return err
 	}
 	answer := make(chan error, 1) // of capacity 1: there is one answer
 	for begun := false; !begun; {
-		if begun, err = srv.becomeReplica(o, forced, answer); err != nil {
-			return errors.Join(err, srv.takeBack())
+		if begun, err = f.becomeReplica(o, forced, answer); err != nil {
+			return errors.Join(err, f.takeBack())
 		}
 		if !begun { // something was written at the last moment, as a key that expired
-			if forced, err = srv.awaitHeir(ctx, o); err != nil {
+			if forced, err = f.awaitHeir(ctx, o); err != nil {
 				return err
 			}
 		}
 	}
-	srv.failover.state.Store(int32(failoverAsks))
+	f.state.Store(int32(failoverAsks))
 	select {
 	case err = <-answer:
 	case <-ctx.Done():
 		err = errFailoverAborted
 	}
-	if err != nil && srv.done.Err() == nil {
-		return errors.Join(err, srv.takeBack())
+	if err != nil && f.srv.done.Err() == nil {
+		return errors.Join(err, f.takeBack())
 	}
 	return err
 }
 
 // awaitHeir waits until a replica has everything, or until the time is over and it is forced to take over all the same.
-func (srv *Server) awaitHeir(ctx context.Context, o *admin.Failover) (forced bool, err error) {
+func (f *failover) awaitHeir(ctx context.Context, o *admin.Failover) (forced bool, err error) {
+	srv := f.srv
 	begin := srv.clock.Now()
 	for asked := false; ; asked = true {
 		if heir, err := srv.source.Heir(o.Host, o.Port); err == nil && heir.HasAll {
@@ -150,7 +150,8 @@ func (srv *Server) awaitHeir(ctx context.Context, o *admin.Failover) (forced boo
 }
 
 // becomeReplica makes this server a replica of its heir, if that still has everything.
-func (srv *Server) becomeReplica(o *admin.Failover, forced bool, answer chan error) (begun bool, err error) {
+func (f *failover) becomeReplica(o *admin.Failover, forced bool, answer chan error) (begun bool, err error) {
+	srv := f.srv
 	following := &srv.following
 	following.change.Lock()
 	defer following.change.Unlock()
@@ -172,10 +173,10 @@ func (srv *Server) becomeReplica(o *admin.Failover, forced bool, answer chan err
 	}
 	srv.source.End("another server takes over")
 	srv.logf(logNotice, "FAILOVER: asking %s:%d to take over at offset %d", heir.Host, heir.Port, heir.Offset)
-	if err := srv.rememberMaster(heir.Host + " " + strconv.Itoa(heir.Port)); err != nil {
+	if err := following.remember(heir.Host + " " + strconv.Itoa(heir.Port)); err != nil {
 		return true, err
 	}
-	return true, srv.followHeir(heir.Host, heir.Port, func(refused error) {
+	return true, following.followHeir(heir.Host, heir.Port, func(refused error) {
 		select {
 		case answer <- refused:
 		default: // there was one already
@@ -184,22 +185,22 @@ func (srv *Server) becomeReplica(o *admin.Failover, forced bool, answer chan err
 }
 
 // takeBack makes this server the master again.
-func (srv *Server) takeBack() error {
-	following := &srv.following
+func (f *failover) takeBack() error {
+	following := &f.srv.following
 	following.change.Lock()
 	defer following.change.Unlock()
 	if !following.active.Load() {
 		return nil
 	}
-	return errors.Join(srv.rememberMaster("no one"), srv.promote())
+	return errors.Join(following.remember("no one"), following.promote())
 }
 
 // changesRole reports whether a client may change the role of the server now.
-func (srv *Server) changesRole(locked *persistence.Shards) error {
+func (f *failover) changesRole(locked *persistence.Shards) error {
 	switch {
 	case !locked.Empty():
 		return errRoleAmidKeys
-	case srv.failover.state.Load() != int32(failoverNone):
+	case f.state.Load() != int32(failoverNone):
 		return errRoleAmidFailover
 	}
 	return nil

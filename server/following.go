@@ -31,8 +31,8 @@ type following struct {
 }
 
 // readOnly reports whether clients may change no keys because they are a master's.
-func (srv *Server) readOnly() bool {
-	return srv.following.active.Load() && srv.settings().conf.ReplicaReadOnly
+func (f *following) readOnly() bool {
+	return f.active.Load() && f.srv.settings().conf.ReplicaReadOnly
 }
 
 // unwritable is the error of writes if there are none now. What a master sends is written although clients may not.
@@ -55,21 +55,22 @@ func (a *admission) checkStale(cmd *commands.Command) error {
 	return commands.ErrMasterDown
 }
 
-// openFollowing makes the server what its configuration says when its data is loaded: a replica, or a master, although its data may be
+// open makes the server what its configuration says when its data is loaded: a replica, or a master, although its data may be
 // that of another one.
-func (srv *Server) openFollowing() error {
+func (f *following) open() error {
+	srv := f.srv
 	set := srv.settings().conf
 	if set.MasterHost == "" {
 		if srv.opts.Group == nil && srv.store.Replicated().Follows {
 			srv.logf(logNotice, "The data is that of a master that the configuration does not name: this server is a master from now on")
-			return srv.promote()
+			return f.promote()
 		}
 		return nil
 	}
 	if srv.opts.Group != nil {
 		return errors.New("replicaof is not for a member of a group: its members elect the one that leads")
 	}
-	return srv.followMaster(set.MasterHost, set.MasterPort)
+	return f.follow(set.MasterHost, set.MasterPort)
 }
 
 // errRoleAmidKeys is the error of a change of the role in a transaction that has locked keys: all have to be locked for it.
@@ -79,7 +80,7 @@ const errRoleAmidKeys = commands.WireError("ERR REPLICAOF is not allowed in a tr
 // ReplicaOf makes the server the replica of a master. already: it is that.
 func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
 	srv := s.srv
-	if err := srv.changesRole(&s.shards); err != nil {
+	if err := srv.failover.changesRole(&s.shards); err != nil {
 		return false, err
 	}
 	f := &srv.following
@@ -90,17 +91,17 @@ func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
 			return true, nil
 		}
 	}
-	if err := srv.rememberMaster(host + " " + strconv.Itoa(port)); err != nil {
+	if err := f.remember(host + " " + strconv.Itoa(port)); err != nil {
 		return false, err
 	}
 	srv.logf(logNotice, "Before turning into a replica, this server may have had data of its own: it is replaced when the master's has come")
-	return false, srv.followMaster(host, port)
+	return false, f.follow(host, port)
 }
 
 // ReplicaOfNoOne makes the server a master, with the data that it has.
 func (s *session) ReplicaOfNoOne() error {
 	srv := s.srv
-	if err := srv.changesRole(&s.shards); err != nil {
+	if err := srv.failover.changesRole(&s.shards); err != nil {
 		return err
 	}
 	f := &srv.following
@@ -109,27 +110,27 @@ func (s *session) ReplicaOfNoOne() error {
 	if !f.active.Load() {
 		return nil
 	}
-	if err := srv.rememberMaster("no one"); err != nil {
+	if err := f.remember("no one"); err != nil {
 		return err
 	}
 	srv.logf(logNotice, "MASTER MODE enabled (by a client)")
-	return srv.promote()
+	return f.promote()
 }
 
-// rememberMaster sets the directive replicaof, for CONFIG GET and CONFIG REWRITE.
-func (srv *Server) rememberMaster(text string) error {
-	return srv.config.Set(conf.Caller{Own: true}, []conf.Pair{{Name: "replicaof", Value: text}})
+// remember sets the directive replicaof, for CONFIG GET and CONFIG REWRITE.
+func (f *following) remember(text string) error {
+	return f.srv.config.Set(conf.Caller{Own: true}, []conf.Pair{{Name: "replicaof", Value: text}})
 }
 
-// followMaster follows a master from now on.
-func (srv *Server) followMaster(host string, port int) error {
-	return srv.followHeir(host, port, nil)
+// follow follows a master from now on.
+func (f *following) follow(host string, port int) error {
+	return f.followHeir(host, port, nil)
 }
 
 // followHeir is followMaster for a server that is to take over first.
-func (srv *Server) followHeir(host string, port int, takeOver func(refused error)) error {
-	f := &srv.following
-	srv.endFollowing()
+func (f *following) followHeir(host string, port int, takeOver func(refused error)) error {
+	srv := f.srv
+	f.end()
 	f.active.Store(true)
 	srv.store.SetFollowing(true)
 	// A write that was admitted before is over when its shards can be had.
@@ -142,7 +143,7 @@ func (srv *Server) followHeir(host string, port int, takeOver func(refused error
 		}
 	}
 	a := srv.newApplier()
-	f.now.Store(replica.Start(replica.Options{Host: host, Port: port, Dial: srv.dialMaster, Settings: srv.replicaSettings, Durable: a.Durable, TakeOver: takeOver,
+	f.now.Store(replica.Start(replica.Options{Host: host, Port: port, Dial: f.dial, Settings: f.settings, Durable: a.Durable, TakeOver: takeOver,
 		Logf: func(warning bool, format string, args ...any) {
 			level := logNotice
 			if warning {
@@ -168,16 +169,17 @@ func (srv *Server) lockAll(f func(s *session)) error {
 	return err
 }
 
-// endFollowing ends the connection to the master.
-func (srv *Server) endFollowing() {
-	if now := srv.following.now.Swap(nil); now != nil {
+// end ends the connection to the master.
+func (f *following) end() {
+	if now := f.now.Swap(nil); now != nil {
 		now.Stop()
 	}
 }
 
 // promote ends the connection to the master and lets clients change keys.
-func (srv *Server) promote() error {
-	srv.endFollowing()
+func (f *following) promote() error {
+	srv := f.srv
+	f.end()
 	was := srv.store.Replicated()
 	next := persistence.Replicated{ID: host{srv}.RandomHex(40), Offset: was.Offset, DB: was.DB}
 	if was.Follows && was.ID != "" {
@@ -195,7 +197,7 @@ func (srv *Server) promote() error {
 			}
 		}
 		srv.store.SetFollowing(false)
-		srv.following.active.Store(false)
+		f.active.Store(false)
 	}
 	return err
 }
@@ -212,11 +214,11 @@ func (s *session) Succeed(stream string) error {
 	case !strings.EqualFold(srv.store.Replicated().ID, stream):
 		return commands.ErrTakeOverStream
 	}
-	if err := srv.rememberMaster("no one"); err != nil {
+	if err := f.remember("no one"); err != nil {
 		return err
 	}
 	srv.logf(logNotice, "MASTER MODE enabled (failover request from the master)")
-	return srv.promote()
+	return f.promote()
 }
 
 // lineage is what replicas are told of the data: IDs of streams, the offset of the first, and the first one that is not of the second.
@@ -233,26 +235,26 @@ func (srv *Server) lineage() (id, id2 string, offset, second int64) {
 
 const noReplicationID = "0000000000000000000000000000000000000000"
 
-// replicaSettings are those of the connection to a master.
-func (srv *Server) replicaSettings() replica.Settings {
-	set := srv.settings()
+// settings are those of the connection to a master.
+func (f *following) settings() replica.Settings {
+	set := f.srv.settings()
 	c := set.conf
 	r := replica.Settings{User: c.MasterUser, Password: c.MasterAuth, Timeout: c.ReplTimeout, AnnounceHost: c.ReplicaAnnounceIP, AnnouncePort: c.ReplicaAnnouncePort,
 		MaxArgument: uint64(set.limits.MaxBulk), MaxCommand: uint64(set.queryBuffer), Databases: set.limits.Databases,
 		PassErrors: c.ReplicaPassErrors, PassUnknown: c.ReplicaPassUnknown}
 	if r.AnnouncePort == 0 {
 		// At the start the listeners are not open yet.
-		r.AnnouncePort = cmp.Or(int(srv.sockets.port()), c.Port, c.TLSPort)
+		r.AnnouncePort = cmp.Or(int(f.srv.sockets.port()), c.Port, c.TLSPort)
 		if c.TLSReplication && c.TLSPort != 0 {
-			r.AnnouncePort = cmp.Or(int(srv.sockets.secure.port.Load()), c.TLSPort)
+			r.AnnouncePort = cmp.Or(int(f.srv.sockets.secure.port.Load()), c.TLSPort)
 		}
 	}
 	return r
 }
 
-// dialMaster connects to a master.
-func (srv *Server) dialMaster(ctx context.Context, host string, port int) (net.Conn, error) {
-	c := srv.settings().conf
+// dial connects to a master.
+func (f *following) dial(ctx context.Context, host string, port int) (net.Conn, error) {
+	c := f.srv.settings().conf
 	dialer := net.Dialer{KeepAlive: max(c.TCPKeepAlive, -1)}
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	if !c.TLSReplication {
@@ -267,7 +269,7 @@ func (srv *Server) dialMaster(ctx context.Context, host string, port int) (net.C
 	if err != nil {
 		return nil, err
 	}
-	config.Time = srv.clock.Now
+	config.Time = f.srv.clock.Now
 	return (&tls.Dialer{NetDialer: &dialer, Config: config}).DialContext(ctx, "tcp", address)
 }
 

@@ -266,7 +266,7 @@ func (a *admission) checkLocked(cmd *commands.Command, argv [][]byte) error {
 	s := a.s
 	switch {
 	case s.srv.following.active.Load():
-		if s.srv.readOnly() && !s.applies && a.effects(cmd)&commands.Write != 0 {
+		if s.srv.following.readOnly() && !s.applies && a.effects(cmd)&commands.Write != 0 {
 			return commands.ErrReadOnlyReplica
 		}
 		return nil

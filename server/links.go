@@ -226,7 +226,7 @@ func (h host) Settle(db int, names [][]byte, change func(c *commands.Ctx)) error
 		}
 		s.shards = want
 	}
-	if !s.tx.Writable() || h.srv.readOnly() {
+	if !s.tx.Writable() || h.srv.following.readOnly() {
 		s.release()
 		return persistence.ErrNotLeader
 	}

@@ -42,7 +42,7 @@ func (srv *Server) Load(ctx context.Context) error {
 	if err := srv.join(); err != nil {
 		return err
 	}
-	if err := srv.openFollowing(); err != nil {
+	if err := srv.following.open(); err != nil {
 		return err
 	}
 	srv.loading.Store(false)

@@ -394,7 +394,7 @@ func (srv *Server) end() error {
 	srv.handOver()
 	srv.stop()
 	srv.scripts.endLate()
-	srv.endFollowing() // which may wait for a script
+	srv.following.end() // which may wait for a script
 	srv.cron.stop()
 	srv.closeBackups()
 	srv.secure.handshakes.Close()
