@@ -84,7 +84,7 @@ func (a *access) denied(cmd *commands.Command, argv [][]byte, where acl.Context,
 func (a *access) refused(r acl.Refusal, v clientView) {
 	s := a.s
 	r.Client = s.view.line(v)
-	s.srv.refusals.Add(r, s.srv.clock.Now().UnixMilli(), s.srv.settings().conf.ACLLogMaxLen)
+	s.srv.users.refusals.Add(r, s.srv.clock.Now().UnixMilli(), s.srv.settings().conf.ACLLogMaxLen)
 }
 
 // become gives the client another user.
@@ -142,34 +142,34 @@ func (a *access) mayReceive(kind pubsub.Kind, name string) bool {
 // Revoke disconnects the clients of deleted users, and subscribers that may no longer
 // receive what they subscribe to. The caller itself still gets its reply.
 func (a *access) Revoke(c *commands.Ctx, deleted []*acl.User) {
-	if a.s.srv.revoke(a.s, deleted) {
+	if a.s.srv.users.revoke(a.s, deleted) {
 		c.CloseAfter = true
 	}
 }
 
 // revoke is Revoke for any caller; it reports whether self, which may be nil, is to be disconnected too.
-func (srv *Server) revoke(self *session, deleted []*acl.User) (itself bool) {
-	lost := srv.broker.Lost(func(c pubsub.Subscriber, kind pubsub.Kind, name string) bool {
+func (u *users) revoke(self *session, deleted []*acl.User) (itself bool) {
+	lost := u.srv.broker.Lost(func(c pubsub.Subscriber, kind pubsub.Kind, name string) bool {
 		return c.(*session).access.mayReceive(kind, name)
 	})
 	gone := make(map[*acl.User]bool, len(deleted))
 	for _, u := range deleted {
 		gone[u] = true
 	}
-	for _, o := range srv.clients.list() {
+	for _, o := range u.srv.clients.list() {
 		switch {
 		case !lost[o] && !gone[o.access.user.Load()]:
 		case o == self:
 			itself = true
 		default:
-			srv.kill(o)
+			u.srv.kill(o)
 		}
 	}
 	return itself
 }
 
 // AccessLog is the log of refused calls.
-func (h host) AccessLog() *acl.Log { return &h.srv.refusals }
+func (h host) AccessLog() *acl.Log { return &h.srv.users.refusals }
 
 // RandomHex returns n unpredictable hexadecimal digits, or what follows from the seed
 // of a test.

@@ -65,7 +65,7 @@ func (srv *Server) watchConfig() {
 	srv.config.Check(srv.keepThrowAway, "save", "appendonly")
 	srv.config.Check(srv.keepFsync, "appendfsync")
 	if srv.opts.Group == nil { // else the call that changes it keeps it: see keepSet
-		srv.config.Watch(srv.setPassword, "requirepass")
+		srv.config.Watch(srv.users.setPassword, "requirepass")
 	}
 	srv.config.Watch(srv.apply)
 }
@@ -116,9 +116,9 @@ func (sh *sharing) ConfigSet(pairs []string) error {
 }
 
 // setPassword gives the default user the password of the configuration.
-func (srv *Server) setPassword(c *conf.Settings) {
-	if err := srv.users.SetPassword(c.RequirePass, nil); err != nil {
-		srv.logf(logWarning, "requirepass: %v", err)
+func (u *users) setPassword(c *conf.Settings) {
+	if err := u.SetPassword(c.RequirePass, nil); err != nil {
+		u.srv.logf(logWarning, "requirepass: %v", err)
 	}
 }
 
@@ -153,7 +153,7 @@ func (h host) ConfigResetStat() {
 	st.busy.Store(int64(loops.Busy))
 	srv.rates.reset()
 	srv.upkeep.reset(srv.clock.Now())
-	srv.refusals.ResetCounts()
+	srv.users.refusals.ResetCounts()
 }
 
 // local reports whether the client is on this machine, which some directives

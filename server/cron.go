@@ -94,7 +94,7 @@ func (c *cron) run(srv *Server) {
 		srv.dropSlow(now)
 		srv.source.Tick()
 		srv.links.dropIdle(now)
-		srv.mindBackups()
+		srv.backups.tick()
 		srv.history.take(now, srv.totals)
 	}
 }

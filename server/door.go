@@ -17,7 +17,7 @@ type insider struct{ srv *Server }
 // DialObserver implements [door.Server].
 func (d insider) DialObserver(name string) (net.Conn, error) {
 	return d.dial(name, func(s *session) {
-		s.access.become(d.srv.watcher)
+		s.access.become(d.srv.users.watcher)
 		s.access.setAuthenticated(true)
 	})
 }

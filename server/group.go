@@ -170,7 +170,7 @@ func (srv *Server) leave() {
 	}
 	srv.tracking.RemovedAll()
 	srv.scripts.loadLibraries()
-	srv.declareUsers()
+	srv.users.declare()
 }
 
 // goneRounds is for how many rounds of the cron a server has to be out of its group before its subscribers are

@@ -97,7 +97,7 @@ func infoStats(t *info.Text, s *session) {
 	info.Field(t, "dump_payload_sanitizations", 0)
 	infoTurns(t, s, took, &rates)
 	for _, x := range refusalFields {
-		info.Field(t, x.name, s.srv.refusals.Count(x.reason))
+		info.Field(t, x.name, s.srv.users.refusals.Count(x.reason))
 	}
 	info.Field(t, "slowlog_commands_count", st.slow.count.Load())
 	info.Field(t, "slowlog_commands_time_ms_sum", st.slow.micros.Load()/1000)

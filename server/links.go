@@ -113,10 +113,10 @@ func (h host) Exchange(ctx context.Context, to keys.Peer, request []byte, n int,
 	h.srv.computes.Abroad(func() {
 		var used *link
 		if kept != nil {
-			used, lines, err = h.srv.talk(ctx, kept, request, n, timeout)
+			used, lines, err = kept.talk(ctx, request, n, timeout)
 		}
 		if kept == nil || err != nil && len(lines) == 0 && !errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
-			used, lines, err = h.srv.call(ctx, to, request, n, timeout)
+			used, lines, err = callPeer(ctx, to, request, n, timeout)
 		}
 		l.end(to, used, h.srv.clock.Now())
 	})
@@ -135,8 +135,8 @@ type linkError struct {
 
 func (e linkError) Unwrap() error { return e.error }
 
-// call talks to a peer on a new connection.
-func (srv *Server) call(ctx context.Context, to keys.Peer, request []byte, n int, timeout time.Duration) (used *link, lines []string, err error) {
+// callPeer talks to a peer on a new connection.
+func callPeer(ctx context.Context, to keys.Peer, request []byte, n int, timeout time.Duration) (used *link, lines []string, err error) {
 	dialer := net.Dialer{Timeout: timeout}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(to.Host, to.Port))
 	if errors.Is(err, syscall.ECONNREFUSED) { // Redis connects in the background and learns it by writing
@@ -144,13 +144,14 @@ func (srv *Server) call(ctx context.Context, to keys.Peer, request []byte, n int
 	} else if err != nil {
 		return nil, nil, linkError{err, keys.ErrMigrateConnect}
 	}
-	return srv.talk(ctx, &link{conn: conn, lines: bufio.NewReaderSize(conn, maxLinkLine)}, request, n, timeout)
+	k := &link{conn: conn, lines: bufio.NewReaderSize(conn, maxLinkLine)}
+	return k.talk(ctx, request, n, timeout)
 }
 
 // talk writes a request and reads the n replies to it, as long as something is written or
 // read within the timeout. It returns the connection if it can be used again, and closes
 // it otherwise. The end of ctx ends it.
-func (srv *Server) talk(ctx context.Context, k *link, request []byte, n int, timeout time.Duration) (used *link, lines []string, err error) {
+func (k *link) talk(ctx context.Context, request []byte, n int, timeout time.Duration) (used *link, lines []string, err error) {
 	stop := context.AfterFunc(ctx, func() { k.conn.Close() })
 	sent := make(chan error, 1) // the one result of the writer
 	go func() { sent <- k.write(request, timeout) }()

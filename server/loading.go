@@ -34,10 +34,10 @@ func (srv *Server) Load(ctx context.Context) error {
 		return err
 	}
 	srv.scripts.loadLibraries()
-	srv.recallUsers()
+	srv.users.recall()
 	srv.recallConfiguration()
 	srv.resharding.Moves.Note(srv.store.Texts(persistence.Moves), nil)
-	srv.reportUsers()
+	srv.users.report()
 	srv.reportConfiguration()
 	if err := srv.join(); err != nil {
 		return err

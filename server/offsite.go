@@ -13,51 +13,54 @@ import (
 )
 
 // backups are copies of the store that leave the machine. What makes them knows the store as backedUp and nothing else of the server.
-type backups struct{ courier *offsite.Courier } // nil without a target
+type backups struct {
+	srv     *Server
+	courier *offsite.Courier // nil without a target
+}
 
-// openBackups makes the courier, which begins its work when the data is loaded.
-func (srv *Server) openBackups() {
-	set := srv.settings()
+// open makes the courier, which begins its work when the data is loaded.
+func (bk *backups) open() {
+	set := bk.srv.settings()
 	switch b := set.conf.Backup; {
 	case b.Target == "":
 		return
-	case srv.opts.InMemory:
-		srv.logf(logWarning, "backup-target is ignored: data is kept in memory only")
+	case bk.srv.opts.InMemory:
+		bk.srv.logf(logWarning, "backup-target is ignored: data is kept in memory only")
 		return
 	default:
-		open := srv.opts.OpenBackupTarget
+		open := bk.srv.opts.OpenBackupTarget
 		if open == nil {
 			open = offsite.OpenFolder
 		}
-		srv.backups.courier = offsite.New(offsite.Options{Store: backedUp{srv, srv.store.Backup()}, Dir: set.dir, Target: b.Target, Open: open,
-			KeyFile: b.KeyFile, Version: Version, Now: srv.clock.Now, Random: rand.Reader, Logf: srv.logBackup})
+		bk.courier = offsite.New(offsite.Options{Store: backedUp{bk.srv, bk.srv.store.Backup()}, Dir: set.dir, Target: b.Target, Open: open,
+			KeyFile: b.KeyFile, Version: Version, Now: bk.srv.clock.Now, Random: rand.Reader, Logf: bk.log})
 	}
 }
 
-func (srv *Server) logBackup(warning bool, format string, args ...any) {
+func (bk *backups) log(warning bool, format string, args ...any) {
 	level := logNotice
 	if warning {
 		level = logWarning
 	}
-	srv.logf(level, format, args...)
+	bk.srv.logf(level, format, args...)
 }
 
-// mindBackups lets the courier do what is due. It is called about once a second.
-func (srv *Server) mindBackups() {
-	if srv.backups.courier == nil {
+// tick lets the courier do what is due. It is called about once a second.
+func (bk *backups) tick() {
+	if bk.courier == nil {
 		return
 	}
-	b := srv.settings().conf.Backup
+	b := bk.srv.settings().conf.Backup
 	plan := offsite.Plan{Every: b.Every, LogEvery: b.LogEvery, Keep: b.Keep, KeepFor: b.KeepFor}
-	if srv.store.Member() != nil {
+	if bk.srv.store.Member() != nil {
 		plan.LogEvery = 0 // entries of its log may be replaced by others
 	}
-	srv.backups.courier.Tick(plan)
+	bk.courier.Tick(plan)
 }
 
-func (srv *Server) closeBackups() {
-	if srv.backups.courier != nil {
-		srv.backups.courier.Close()
+func (bk *backups) close() {
+	if bk.courier != nil {
+		bk.courier.Close()
 	}
 }
 

@@ -193,7 +193,7 @@ func (srv *Server) storeOptions() persistence.Options {
 	}
 	o.SegmentBytes = segmentBytes(fileSizeLimit())
 	if g := srv.opts.Group; g != nil {
-		o.Replicator, o.OnUsers, o.OnConfiguration, o.OnMoves = g.Replicator(), srv.takeUsers, srv.takeConfiguration, srv.resharding.Moves.Note
+		o.Replicator, o.OnUsers, o.OnConfiguration, o.OnMoves = g.Replicator(), srv.users.take, srv.takeConfiguration, srv.resharding.Moves.Note
 	}
 	if srv.opts.Store != nil {
 		srv.opts.Store(&o)

@@ -69,7 +69,7 @@ func TestCertificatesNameUsers(t *testing.T) {
 		if got != strconv.Quote(x.want) {
 			t.Errorf("tls-auth-clients-user %s, certificate %q: client is %q, want %s", x.by, x.name, got, x.want)
 		}
-		if n := r.srv.refusals.Count(acl.DeniedCertificate); n != x.refused {
+		if n := r.srv.users.refusals.Count(acl.DeniedCertificate); n != x.refused {
 			t.Errorf("tls-auth-clients-user %s, certificate %q: %d refused, want %d", x.by, x.name, n, x.refused)
 		}
 	}

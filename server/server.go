@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/admin/hotkeys"
 	"github.com/vigildb/vigil/commands/groups"
@@ -43,10 +42,8 @@ type Server struct {
 	config         *conf.Config
 	current        atomic.Pointer[settings]
 	clients        clients
-	users          *acl.Users
-	watcher        *acl.User // of observers
+	users          users
 	shared         sharedTexts
-	refusals       acl.Log
 	audits         audits
 	memory         clientMemory
 	broker         pubsub.Broker
@@ -145,7 +142,7 @@ func Start(o Options) (*Server, error) {
 	srv := &Server{opts: o, clock: o.Clock, table: table, started: o.Clock.Now().UnixMilli(),
 		listeners: map[net.Listener]struct{}{}, shutdown: make(chan struct{}), ended: make(chan struct{}),
 		rand: rand.New(rand.NewPCG(o.Seed, o.Seed^0x9e3779b97f4a7c15))}
-	srv.sockets.srv, srv.secure.srv, srv.scripts.srv, srv.memory.srv, srv.following.srv, srv.failover.srv = srv, srv, srv, srv, srv, srv
+	furnish(srv)
 	srv.runID = fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.loading.Store(true)
@@ -156,7 +153,7 @@ func Start(o Options) (*Server, error) {
 		return nil, err
 	}
 	srv.scripts.engine.Report(srv.settings().limits.RedisVersion)
-	if err := srv.openUsers(); err != nil {
+	if err := srv.users.open(); err != nil {
 		return nil, err
 	}
 	if err := srv.fitMaxClients(); err != nil {
@@ -180,7 +177,7 @@ func Start(o Options) (*Server, error) {
 	if srv.store, err = persistence.Start(srv.storeOptions()); err != nil {
 		return nil, err
 	}
-	srv.recallUsers() // those that are known by now: the rest of the log is read by Load
+	srv.users.recall() // those that are known by now: the rest of the log is read by Load
 	srv.journal = srv.gated()
 	openRooms(srv)
 	srv.loops = transport.NewLoops(transport.Host{Store: srv.journal, Closed: srv.done, Workers: &srv.workers})
@@ -191,12 +188,18 @@ func Start(o Options) (*Server, error) {
 	srv.watchConfig()
 	srv.recallConfiguration() // what is known of it by now, too
 	openSnapshots(srv)
-	srv.openBackups()
+	srv.backups.open()
 	srv.figures.Open(srv.store, figureSource{srv})
 	srv.openSource()
 	srv.activeExpire.Store(true)
 	srv.cron.plan(srv)
 	return srv, nil
+}
+
+// furnish tells the parts of the server whose they are.
+func furnish(srv *Server) {
+	srv.backups.srv, srv.failover.srv, srv.following.srv, srv.memory.srv = srv, srv, srv, srv
+	srv.scripts.srv, srv.secure.srv, srv.sockets.srv, srv.users.srv = srv, srv, srv, srv
 }
 
 // openRooms makes known to the rooms of the server what they need of it.
@@ -396,7 +399,7 @@ func (srv *Server) end() error {
 	srv.scripts.endLate()
 	srv.following.end() // which may wait for a script
 	srv.cron.stop()
-	srv.closeBackups()
+	srv.backups.close()
 	srv.secure.handshakes.Close()
 	srv.clients.hangUpAll()
 	err := srv.part()

@@ -65,12 +65,12 @@ type session struct {
 	traffic   traffic
 }
 
-// makeSession returns a session of no connection. Its calls use tx.
+// makeSession returns a session of no connection, whose calls use tx. Its parts know it: one goroutine uses all of them, and
+// a call passes through most.
 func makeSession(srv *Server, tx *persistence.Tx) *session {
 	s := &session{host: host{srv}, tx: tx}
-	s.access.s, s.transaction.s, s.scripting.s, s.sharing.s, s.messaging.s = s, s, s, s, s
-	s.admission.s, s.output.s, s.durability.s, s.replicaLink.s = s, s, s, s
-	s.foot.s, s.view.s = s, s
+	s.access.s, s.admission.s, s.durability.s, s.foot.s, s.messaging.s, s.output.s = s, s, s, s, s, s
+	s.replicaLink.s, s.scripting.s, s.sharing.s, s.transaction.s, s.view.s = s, s, s, s, s
 	s.transaction.watching = watching{client: &s.Client, all: &srv.watches}
 	return s
 }

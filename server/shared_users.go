@@ -128,44 +128,46 @@ func (sh *sharing) await() {
 // Users are all users.
 func (sh *sharing) Users() *acl.Users {
 	sh.await()
-	return sh.s.srv.users
+	return sh.s.srv.users.Users
 }
 
-// takeUsers takes users over from the store: some by name, or all with nil. It is called with all shards
+// take takes users over from the store: some by name, or all with nil. It is called with all shards
 // locked, or before the server takes part in its group.
-func (srv *Server) takeUsers(users map[string]string, changed []string) {
-	srv.shared.changed.Store(0)
-	lost := srv.users.Take(users, changed, func(name string, err error) {
-		srv.logf(logWarning, "User %.100q of the group may do nothing here: %v", name, err)
+func (u *users) take(users map[string]string, changed []string) {
+	u.srv.shared.changed.Store(0)
+	lost := u.Take(users, changed, func(name string, err error) {
+		u.srv.logf(logWarning, "User %.100q of the group may do nothing here: %v", name, err)
 	})
-	srv.revoke(nil, lost)
+	u.revoke(nil, lost)
 }
 
-// recallUsers makes the users those that the data has, if it has any.
-func (srv *Server) recallUsers() {
-	if srv.opts.Group == nil {
+// recall makes the users those that the data has, if it has any.
+func (u *users) recall() {
+	if u.srv.opts.Group == nil {
 		return
 	}
-	if users := srv.store.Texts(persistence.Users); len(users) > 0 {
-		srv.takeUsers(users, nil)
+	if users := u.srv.store.Texts(persistence.Users); len(users) > 0 {
+		u.take(users, nil)
 	}
 }
 
-// reportUsers says that users of the configuration do not count.
-func (srv *Server) reportUsers() {
+// report says that users of the configuration do not count.
+func (u *users) report() {
+	srv := u.srv
 	set := srv.settings().conf
 	if declared := set.ACLFile != "" || len(set.Users) > 0 || set.RequirePass != ""; declared && srv.opts.Group != nil && len(srv.store.Texts(persistence.Users)) > 0 {
 		srv.logf(logNotice, "The users are those of the group: aclfile, user and requirepass of the configuration do not count")
 	}
 }
 
-// declareUsers goes on with the users of the configuration, which the store has left to them.
-func (srv *Server) declareUsers() {
+// declare goes on with the users of the configuration, which the store has left to them.
+func (u *users) declare() {
+	srv := u.srv
 	set := srv.settings().conf
 	if set.RequirePass == srv.shared.declaredPass || len(srv.store.Texts(persistence.Users)) > 0 {
 		return
 	}
-	if err := srv.users.SetPassword(set.RequirePass, nil); err != nil {
+	if err := u.SetPassword(set.RequirePass, nil); err != nil {
 		srv.logf(logWarning, "requirepass: %v", err)
 	}
 }

@@ -10,6 +10,14 @@ import (
 	"github.com/vigildb/vigil/server/conf"
 )
 
+// users are those of a server, and what was refused to them.
+type users struct {
+	srv *Server
+	*acl.Users
+	watcher  *acl.User // of observers
+	refusals acl.Log
+}
+
 // watcherRules are those of observers: they see everything and change nothing.
 var watcherRules = []string{"on", "~*", "&*", "+@all", "-@write"}
 
@@ -25,16 +33,17 @@ var refusalFields = []struct {
 
 var errUsersTwice = errors.New("users are declared in the configuration file and there is an aclfile too: declare them in one of the two")
 
-// openUsers makes the users that the configuration declares. Nothing is served if any of
+// open makes the users that the configuration declares. Nothing is served if any of
 // them is wrong.
-func (srv *Server) openUsers() error {
+func (u *users) open() error {
+	srv := u.srv
 	set := srv.settings().conf
-	srv.users = acl.NewUsers(srv.table, func() bool { return !srv.settings().conf.ACLResetChannels })
+	u.Users = acl.NewUsers(srv.table, func() bool { return !srv.settings().conf.ACLResetChannels })
 	var err error
-	if srv.watcher, err = srv.users.Unlisted("observer", watcherRules); err != nil {
+	if u.watcher, err = u.Unlisted("observer", watcherRules); err != nil {
 		return fmt.Errorf("rules of observers: %w", err)
 	}
-	if err := srv.users.SetPassword(set.RequirePass, nil); err != nil {
+	if err := u.SetPassword(set.RequirePass, nil); err != nil {
 		return err
 	}
 	if set.ACLFile != "" && len(set.Users) > 0 {
@@ -43,49 +52,49 @@ func (srv *Server) openUsers() error {
 	seen := map[string]bool{}
 	for i := range set.Users {
 		line := &set.Users[i]
-		if err := srv.users.Declare(line.Words, seen); err != nil {
+		if err := u.Declare(line.Words, seen); err != nil {
 			//lint:ignore ST1005 the text is Redis's
 			return line.Mistake(fmt.Errorf("Error in user declaration '%s': %w", line.Words[0], err))
 		}
 	}
 	if set.ACLFile != "" {
-		if _, err := srv.loadUsers(nil); err != nil {
+		if _, err := u.load(nil); err != nil {
 			return fmt.Errorf("users are not loaded: %w", err)
 		}
 	}
-	srv.users.Remember()
+	u.Remember()
 	srv.shared.declaredPass, srv.shared.most = set.RequirePass, maxUserBytes
-	srv.config.DescribeUsers(srv.userLines)
+	srv.config.DescribeUsers(u.lines)
 	return nil
 }
 
-// userLines are the users for CONFIG REWRITE: none if they have a file of their own.
-func (srv *Server) userLines() []string {
-	set := srv.settings().conf
+// lines are the users for CONFIG REWRITE: none if they have a file of their own.
+func (u *users) lines() []string {
+	set := u.srv.settings().conf
 	if set.ACLFile != "" {
 		return nil
 	}
-	return srv.users.LinesBeside(set.RequirePass)
+	return u.LinesBeside(set.RequirePass)
 }
 
-// usersPath is where the users' file is.
-func (srv *Server) usersPath() string {
-	file := srv.settings().conf.ACLFile
+// path is where the users' file is.
+func (u *users) path() string {
+	file := u.srv.settings().conf.ACLFile
 	if filepath.IsAbs(file) {
 		return file
 	}
-	return filepath.Join(srv.settings().dir, file)
+	return filepath.Join(u.srv.settings().dir, file)
 }
 
-// loadUsers replaces all users by those of the file, and returns those that are no more.
-func (srv *Server) loadUsers(keep acl.Keep) (deleted []*acl.User, err error) {
-	set := srv.settings().conf
-	text, err := conf.ReadFile(srv.usersPath())
+// load replaces all users by those of the file, and returns those that are no more.
+func (u *users) load(keep acl.Keep) (deleted []*acl.User, err error) {
+	set := u.srv.settings().conf
+	text, err := conf.ReadFile(u.path())
 	if err != nil {
 		//lint:ignore ST1005 the text is Redis's
 		return nil, fmt.Errorf("Error loading ACLs, opening file '%s': %w", set.ACLFile, err)
 	}
-	return srv.users.Load(set.ACLFile, text, set.RequirePass, keep)
+	return u.Load(set.ACLFile, text, set.RequirePass, keep)
 }
 
 // UsersFile is the directive aclfile.
@@ -93,7 +102,7 @@ func (h host) UsersFile() string { return h.srv.settings().conf.ACLFile }
 
 // LoadUsers reads the file. If it returns an error nothing has changed.
 func (a *access) LoadUsers(c *commands.Ctx) error {
-	deleted, err := a.s.srv.loadUsers(a.s.sharing.KeepUsers)
+	deleted, err := a.s.srv.users.load(a.s.sharing.KeepUsers)
 	if err != nil {
 		return err
 	}
@@ -103,7 +112,7 @@ func (a *access) LoadUsers(c *commands.Ctx) error {
 
 // SaveUsers replaces the file.
 func (h host) SaveUsers() error {
-	if err := conf.ReplaceFile(h.srv.usersPath(), h.srv.users.File()); err != nil {
+	if err := conf.ReplaceFile(h.srv.users.path(), h.srv.users.File()); err != nil {
 		h.srv.logf(logWarning, "ACL SAVE: %v", err)
 		return err
 	}
