@@ -127,7 +127,7 @@ func (f *following) follow(host string, port int) error {
 	return f.followHeir(host, port, nil)
 }
 
-// followHeir is followMaster for a server that is to take over first.
+// followHeir is follow for a server that is to take over first.
 func (f *following) followHeir(host string, port int, takeOver func(refused error)) error {
 	srv := f.srv
 	f.end()

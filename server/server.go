@@ -139,12 +139,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("command table: %w", err)
 	}
-	srv := &Server{opts: o, clock: o.Clock, table: table, started: o.Clock.Now().UnixMilli(),
-		listeners: map[net.Listener]struct{}{}, shutdown: make(chan struct{}), ended: make(chan struct{}),
-		rand: rand.New(rand.NewPCG(o.Seed, o.Seed^0x9e3779b97f4a7c15))}
-	furnish(srv)
-	srv.runID = fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
-	srv.done, srv.stop = context.WithCancel(context.Background())
+	srv := newServer(o, table)
 	srv.loading.Store(true)
 	srv.stats.open(table, func(text string) { srv.logf(logWarning, "%s", text) })
 	srv.audits.open(o.Audit, table)
@@ -196,10 +191,16 @@ func Start(o Options) (*Server, error) {
 	return srv, nil
 }
 
-// furnish tells the parts of the server whose they are.
-func furnish(srv *Server) {
+// newServer makes a server that has opened nothing, and tells its parts whose they are.
+func newServer(o Options, table *commands.Table) *Server {
+	srv := &Server{opts: o, clock: o.Clock, table: table, started: o.Clock.Now().UnixMilli(),
+		listeners: map[net.Listener]struct{}{}, shutdown: make(chan struct{}), ended: make(chan struct{}),
+		rand: rand.New(rand.NewPCG(o.Seed, o.Seed^0x9e3779b97f4a7c15))}
+	srv.runID = fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
+	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.backups.srv, srv.failover.srv, srv.following.srv, srv.memory.srv = srv, srv, srv, srv
 	srv.scripts.srv, srv.secure.srv, srv.sockets.srv, srv.users.srv = srv, srv, srv, srv
+	return srv
 }
 
 // openRooms makes known to the rooms of the server what they need of it.

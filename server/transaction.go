@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"slices"
 
 	"github.com/vigildb/vigil/commands"
@@ -187,34 +186,4 @@ func (t *transaction) admit(exec, cmd *commands.Command, argv [][]byte) error {
 		return commands.ErrQueueTooLong
 	}
 	return nil
-}
-
-// execApart makes the calls of such a transaction in the background. What the client may do counts as of now.
-func (t *transaction) execApart(c *commands.Ctx, queue []queuedCall) error {
-	if err := c.MayCompute(0); err != nil {
-		return err
-	}
-	refused := make([]error, len(queue))
-	for i, q := range queue {
-		if refused[i] = t.admit(c.Command, q.cmd, q.argv); refused[i] == nil && t.s.srv.audits.wants(q.cmd) {
-			t.s.srv.audits.add(t.s, q.cmd, q.argv, auditBegun, false)
-		}
-	}
-	srv, all := t.s.srv, commands.NewReply(nil, t.s.Proto())
-	all.Array(len(queue))
-	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
-		for i, q := range queue {
-			err := refused[i]
-			if err == nil {
-				err = srv.callApart(ctx, q, &all)
-			}
-			if err != nil {
-				text, _ := commands.Text(err)
-				srv.stats.countError(string(text))
-				all.Error(text)
-			}
-			srv.stats.called(q.cmd, 0, err != nil)
-		}
-		return func(r *commands.Reply) { r.Raw(all.Encoded()) }, nil
-	})
 }

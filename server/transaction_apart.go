@@ -16,6 +16,36 @@ func (t *transaction) agrees() bool {
 	return len(t.queue) > 0 && !slices.ContainsFunc(t.queue, func(q queuedCall) bool { return !q.cmd.Is(commands.Agrees) })
 }
 
+// execApart makes the calls of such a transaction in the background. What the client may do counts as of now.
+func (t *transaction) execApart(c *commands.Ctx, queue []queuedCall) error {
+	if err := c.MayCompute(0); err != nil {
+		return err
+	}
+	refused := make([]error, len(queue))
+	for i, q := range queue {
+		if refused[i] = t.admit(c.Command, q.cmd, q.argv); refused[i] == nil && t.s.srv.audits.wants(q.cmd) {
+			t.s.srv.audits.add(t.s, q.cmd, q.argv, auditBegun, false)
+		}
+	}
+	srv, all := t.s.srv, commands.NewReply(nil, t.s.Proto())
+	all.Array(len(queue))
+	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
+		for i, q := range queue {
+			err := refused[i]
+			if err == nil {
+				err = srv.callApart(ctx, q, &all)
+			}
+			if err != nil {
+				text, _ := commands.Text(err)
+				srv.stats.countError(string(text))
+				all.Error(text)
+			}
+			srv.stats.called(q.cmd, 0, err != nil)
+		}
+		return func(r *commands.Reply) { r.Raw(all.Encoded()) }, nil
+	})
+}
+
 // callApart makes one call, and waits for its outcome.
 func (srv *Server) callApart(ctx context.Context, q queuedCall, to *commands.Reply) error {
 	s := makeSession(srv, nil)
