@@ -25,13 +25,7 @@ func openSnapshots(srv *Server) {
 		defer srv.randMu.Unlock()
 		return srv.rand.Uint64()
 	}
-	o.Logf = func(warning bool, format string, args ...any) {
-		level := logNotice
-		if warning {
-			level = logWarning
-		}
-		srv.logf(level, format, args...)
-	}
+	o.Logf = srv.report
 	srv.snapshots.Open(o)
 	srv.cluster = backup.ClusterOf(&srv.snapshots)
 }

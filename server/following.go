@@ -144,13 +144,7 @@ func (f *following) followHeir(host string, port int, takeOver func(refused erro
 	}
 	a := srv.newApplier()
 	f.now.Store(replica.Start(replica.Options{Host: host, Port: port, Dial: f.dial, Settings: f.settings, Durable: a.Durable, TakeOver: takeOver,
-		Logf: func(warning bool, format string, args ...any) {
-			level := logNotice
-			if warning {
-				level = logWarning
-			}
-			srv.logf(level, format, args...)
-		}}, a))
+		Logf: srv.report}, a))
 	return nil
 }
 

@@ -33,16 +33,8 @@ func (bk *backups) open() {
 			open = offsite.OpenFolder
 		}
 		bk.courier = offsite.New(offsite.Options{Store: backedUp{bk.srv, bk.srv.store.Backup()}, Dir: set.dir, Target: b.Target, Open: open,
-			KeyFile: b.KeyFile, Version: Version, Now: bk.srv.clock.Now, Random: rand.Reader, Logf: bk.log})
+			KeyFile: b.KeyFile, Version: Version, Now: bk.srv.clock.Now, Random: rand.Reader, Logf: bk.srv.report})
 	}
-}
-
-func (bk *backups) log(warning bool, format string, args ...any) {
-	level := logNotice
-	if warning {
-		level = logWarning
-	}
-	bk.srv.logf(level, format, args...)
 }
 
 // tick lets the courier do what is due. It is called about once a second.

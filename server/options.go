@@ -179,6 +179,15 @@ func (srv *Server) logf(level logLevel, format string, args ...any) {
 	srv.opts.Log.Log(context.Background(), slogLevels[level], fmt.Sprintf(format, args...))
 }
 
+// report writes a line of a room, which knows no levels, to the log.
+func (srv *Server) report(warning bool, format string, args ...any) {
+	level := logNotice
+	if warning {
+		level = logWarning
+	}
+	srv.logf(level, format, args...)
+}
+
 // storeOptions are the store's options as the configuration asks for them.
 func (srv *Server) storeOptions() persistence.Options {
 	set, begun := srv.settings(), srv.clock.Now()

@@ -104,8 +104,8 @@ func (x *scripting) reach(cmd *commands.Command, argv [][]byte) {
 // RunScript runs a script inside the call. Its commands write their replies into a buffer
 // that all scripts share.
 func (x *scripting) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error {
-	s := x.s
-	flags, slotted := task.Flags(), s.srv.slotted()
+	s, flags := x.s, task.Flags()
+	slotted := s.srv.slotted()
 	if slotted && flags.NoCluster {
 		return errScriptNoCluster
 	}
@@ -133,8 +133,7 @@ func (x *scripting) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) err
 
 // run runs a script with the context of its call, and sets that back.
 func (x *scripting) run(c *commands.Ctx, task lua.Task) error {
-	s := x.s
-	shared := &s.srv.scripts.reply
+	s, shared := x.s, &x.s.srv.scripts.reply
 	inMulti, cmd, args, db := c.InMulti, c.Command, c.Args, s.DB()
 	c.InMulti, c.InScript = true, true
 	x.reply, c.Reply = c.Reply, *shared
