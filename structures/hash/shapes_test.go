@@ -7,8 +7,8 @@ import (
 	"github.com/vigildb/vigil/structures/structurestest"
 )
 
-// Small hashes of a store are records, which share the lists of their fields, and of which one after the other is in the
-// memory of the same Hash while a call changes it.
+// Small hashes of a store are records, which share the lists of their fields. Calls that change them read one after the
+// other into the same Hash.
 func TestRecordsOfASharedShapeEqualMaps(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
