@@ -18,7 +18,7 @@ import (
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 func checkStore(t *testing.T, fs vfs.FS, dir string) *check.Report {
@@ -93,7 +93,7 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 		name, want string
 		change     func(db *pebble.DB, b *pebble.Batch) error
 	}
-	for _, c := range thrift.Some([]damage{
+	for _, c := range testscale.Some([]damage{
 		{"a missing head", "keys, but there are", func(db *pebble.DB, b *pebble.Batch) error {
 			return b.Delete(firstKey(db, format.PrefixHead), nil)
 		}},
@@ -177,7 +177,7 @@ func TestCheckFindsDamagedBytes(t *testing.T) {
 	c := crashStore(t, SyncAlways, 100)
 	for file, b := range c.files(t) {
 		found := 0
-		for i := 0; i < len(b); i += thrift.By * max(1, min(*damageStride, len(b)/10)) {
+		for i := 0; i < len(b); i += testscale.By * max(1, min(*damageStride, len(b)/10)) {
 			fs := c.copy()
 			bad := append([]byte(nil), b...)
 			bad[i] ^= 1 << (i % 8)

@@ -14,7 +14,7 @@ import (
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures/schedule"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // crashedSchedule runs random operations on a schedule of a policy, one a
@@ -25,7 +25,7 @@ func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint6
 	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 52)), every: 1 << 30}
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Seed: seed, IdleAfter: -1, Sync: SyncPolicy(seed % 3)})
 	c.mu.Lock()
-	c.every = 6 * thrift.By // from here on: a store that is being made is another matter
+	c.every = 6 * testscale.By // from here on: a store that is being made is another matter
 	c.mu.Unlock()
 	resize(s, func(z *writeback.Sizes) { z.Batch, z.Part = 1, 1+int(seed%2) })
 	if seed%2 == 0 {
@@ -130,7 +130,7 @@ func dumpOf(s *Store, now int64) (payload []byte) {
 }
 
 func TestSchedulesSurviveCrashes(t *testing.T) {
-	for seed, spec := range thrift.Some(scheduler.Policies()) {
+	for seed, spec := range testscale.Some(scheduler.Policies()) {
 		states, crashes := crashedSchedule(t, uint64(seed), spec.Name)
 		for i, c := range crashes {
 			s := openMemory(t, Options{FS: c.fs, Seed: uint64(seed), IdleAfter: -1})
@@ -150,7 +150,7 @@ func TestSchedulesSurviveCrashes(t *testing.T) {
 			}
 			closeStore(t, s)
 		}
-		if len(crashes) < 10/thrift.By {
+		if len(crashes) < 10/testscale.By {
 			t.Errorf("%s: only %d crashes", spec.Name, len(crashes))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/eviction"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // crash is the file system as a power failure at some write or sync would have
@@ -67,7 +67,7 @@ func TestCrashLeavesAPrefixOfHistory(t *testing.T) {
 func runCrashes(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
-	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 3)), every: 16 * thrift.By}
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 3)), every: 16 * testscale.By}
 	fs := errorfs.Wrap(c.mem, c)
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}

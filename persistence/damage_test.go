@@ -12,7 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/wal"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // damageStride is the distance of the bytes that are changed: the whole of every
@@ -155,7 +155,7 @@ func TestDamagedBytesAreNoticed(t *testing.T) {
 			}
 			for file, b := range c.files(t) {
 				counts := [4]int{}
-				for i := 0; i < len(b); i += thrift.By * max(1, min(*damageStride, len(b)/12)) {
+				for i := 0; i < len(b); i += testscale.By * max(1, min(*damageStride, len(b)/12)) {
 					fs := c.copy()
 					bad := append([]byte(nil), b...)
 					bad[i] ^= 1 << (i % 8)
@@ -191,7 +191,7 @@ func TestMissingAndShortFilesAreNoticed(t *testing.T) {
 				if out == silent || out == refused && !strings.Contains(text, file) && !strings.Contains(text, "marker.") {
 					t.Errorf("%s missing: %v %s", file, out, text)
 				}
-				for _, size := range thrift.Some([]int{len(b) / 2, 0, 1, len(b) / 4, len(b) - 100, len(b) - 1}) {
+				for _, size := range testscale.Some([]int{len(b) / 2, 0, 1, len(b) / 4, len(b) - 100, len(b) - 1}) {
 					if size < 0 || size >= len(b) {
 						continue
 					}
@@ -211,7 +211,7 @@ func TestMissingAndShortFilesAreNoticed(t *testing.T) {
 // TestTornTailsAreNoDamage lets power failures keep parts of what was not synced.
 func TestTornTailsAreNoDamage(t *testing.T) {
 	for name, policy := range damagePolicies {
-		for percent := 0; percent < 11; percent += thrift.By {
+		for percent := 0; percent < 11; percent += testscale.By {
 			c := crashStore(t, policy, 10*percent)
 			if out, text := c.open(t, c.fs, Options{}); out != equal {
 				t.Errorf("%s, %d %% kept: %v %s", name, 10*percent, out, text)

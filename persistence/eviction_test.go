@@ -9,11 +9,11 @@ import (
 
 	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 func TestSpillBoundsMemoryAndLosesNothing(t *testing.T) {
-	const less = min(2, thrift.By) // the store itself takes half a MiB
+	const less = min(2, testscale.By) // the store itself takes half a MiB
 	const keys, bound = 20000 / less, 2 << 20 / less
 	s := openMemory(t, Options{MaxMemory: bound, IdleAfter: -1})
 	defer func() { closeStore(t, s) }()

@@ -18,7 +18,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/slab"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // spillAll writes all values under their own keys and drops nearly all of them from memory: MakeRoom looks at random places, and
@@ -150,7 +150,7 @@ func checkIndex(t testing.TB, s *Store) {
 // TestKeysOnDiskExpireInTime: 50,000 keys (10,000 under the race detector) that only the disk
 // has, due in one second, are gone after the rounds of the next one.
 func TestKeysOnDiskExpireInTime(t *testing.T) {
-	const keys, now = 50_000 / min(thrift.By, 5), 1_000_000
+	const keys, now = 50_000 / min(testscale.By, 5), 1_000_000
 	var clock, events atomic.Int64
 	clock.Store(now)
 	s := openMemory(t, Options{IdleAfter: -1, Now: clock.Load, OnEvent: func(ev Event, db int, _ []byte) {
@@ -250,7 +250,7 @@ func TestProlongedKeyKeepsItsEntry(t *testing.T) {
 	defer closeStore(t, s)
 	const month = 30 * 86400 * 1000
 	long := make([]byte, 2*slab.MaxRecord)
-	for range thrift.Rounds(500) {
+	for range testscale.Rounds(500) {
 		now += 1000
 		clock.Store(now)
 		all(s, now, func(tx *Tx) {
@@ -268,8 +268,8 @@ func TestProlongedKeyKeepsItsEntry(t *testing.T) {
 	if entries, lists := indexed(t, s); len(entries) != 3 || lists > 6 {
 		t.Errorf("%d entries in %d lists for 3 keys", len(entries), lists)
 	}
-	for range thrift.Rounds(400) {
-		now += month / 300 * thrift.By
+	for range testscale.Rounds(400) {
+		now += month / 300 * testscale.By
 		clock.Store(now)
 		all(s, now, func(tx *Tx) { tx.SetExpire([]byte("short"), now+month) })
 		materialise(t, s)
@@ -287,7 +287,7 @@ func TestProlongedKeyKeepsItsEntry(t *testing.T) {
 // crashes, flushes and swaps, and lets time pass: what is over goes without being
 // asked for, what is not stays.
 func TestExpiriesFollowTheModel(t *testing.T) {
-	for seed := range thrift.Rounds(uint64(6)) {
+	for seed := range testscale.Rounds(uint64(6)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		mem := disktest.New()
 		now := int64(1_000_000)
@@ -298,7 +298,7 @@ func TestExpiriesFollowTheModel(t *testing.T) {
 		clock.Store(now)
 		s := open(mem)
 		want := [2]map[string]int64{{}, {}} // expiry, 0 none
-		for step := range 400 / min(thrift.By, 4) {
+		for step := range 400 / min(testscale.By, 4) {
 			switch k := r.IntN(20); {
 			case k < 3:
 				materialise(t, s)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/eviction"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // life is a store on a failing disk, with a model beside it. It is told what to
@@ -328,14 +328,14 @@ func TestDiskFaultsLoseNothing(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	before, total := runtime.NumGoroutine(), 0
-	turn := r.IntN(thrift.By)
+	turn := r.IntN(testscale.By)
 	for policy, name := range []string{SyncEverySecond: "everysec", SyncAlways: "always", SyncNever: "no"} {
 		ops := survive(t, SyncPolicy(policy), faultFull, -1, true)
 		for fault := range faultKinds {
 			for _, only := range []bool{true, false} {
 				if sample {
 					stride = ops
-					if turn++; turn%thrift.By != 0 {
+					if turn++; turn%testscale.By != 0 {
 						continue
 					}
 				}

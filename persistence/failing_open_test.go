@@ -9,7 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // compactionsFS is a file system that counts the tables made by compactions.
@@ -94,7 +94,7 @@ func TestOpenEndsThoughTheDiskFailsWhileItCompacts(t *testing.T) {
 	if compactions == 0 {
 		t.Fatal("nothing was compacted, so this test shows nothing")
 	}
-	for k := 1; k <= ops; k += thrift.By {
+	for k := 1; k <= ops; k += testscale.By {
 		open(k)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -104,10 +104,10 @@ func TestPagesLeaveMemoryAmidAPass(t *testing.T) {
 	for name, v := range stagedValues() {
 		t.Run(name, func(t *testing.T) {
 			left := 0
-			for seed := range thrift.Rounds(uint64(2)) {
+			for seed := range testscale.Rounds(uint64(2)) {
 				left += leaveAmidPasses(t, v, seed)
 			}
-			if left < 30/thrift.By {
+			if left < 30/testscale.By {
 				t.Errorf("only %d pages left memory amid passes", left)
 			}
 		})
@@ -149,7 +149,7 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 		return n
 	}
 	change()
-	for range max(4, thrift.Rounds(6)) {
+	for range max(4, testscale.Rounds(6)) {
 		change()
 		resize(s, func(z *writeback.Sizes) {
 			z.Part, z.Stage, z.Move = 1+r.IntN(4), r.IntN(2)*r.IntN(20_000), 1+r.IntN(20_000)
@@ -168,7 +168,7 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 			if r.IntN(3) == 0 {
 				change()
 			}
-			if r.IntN(thrift.By) > 0 {
+			if r.IntN(testscale.By) > 0 {
 				continue
 			}
 			if got := tell(s); got != states[s.commits.Journal.Newest()] {

@@ -22,7 +22,7 @@ import (
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -289,7 +289,7 @@ func TestIntakeRefusesKeysTwice(t *testing.T) {
 func TestPowerFailureLeavesTheOldOrTheNew(t *testing.T) {
 	found := [3]int{} // of all seeds: how many writes are behind a moment depends on when the background writes
 	for seed := range uint64(3) {
-		c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 3)), every: 40 * thrift.By}
+		c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 3)), every: 40 * testscale.By}
 		o := Options{FS: errorfs.Wrap(c.mem, c), Databases: 4, Seed: seed, IdleAfter: -1, Sync: SyncPolicy(seed % 3)}
 		s := openMemory(t, o)
 		old := smallIntake(t, s)
@@ -329,7 +329,7 @@ func TestPowerFailureLeavesTheOldOrTheNew(t *testing.T) {
 			closeStore(t, s)
 		}
 	}
-	if thrift.By == 1 && (found[1] == 0 || found[2] == 0) {
+	if testscale.By == 1 && (found[1] == 0 || found[2] == 0) {
 		t.Errorf("found %v", found)
 	}
 }
@@ -342,7 +342,7 @@ func withDir(o Options) Options {
 // A disk that fails meanwhile ends an intake, and the store goes on.
 func TestIntakeEndsWhenTheDiskFails(t *testing.T) {
 	full := errors.New("no space left")
-	for at := range 12 / thrift.By {
+	for at := range 12 / testscale.By {
 		n, failing := 0, new(atomic.Bool)
 		disk := disktest.New()
 		inject := errorfs.InjectorFunc(func(op errorfs.Op) error {

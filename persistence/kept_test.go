@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 var testBoot = [16]byte{7}
@@ -53,12 +53,12 @@ func TestDeathOfTheProcessLosesNothing(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	for _, policy := range thrift.Some([]SyncPolicy{SyncEverySecond, SyncNever}) {
+	for _, policy := range testscale.Some([]SyncPolicy{SyncEverySecond, SyncNever}) {
 		mem, m := vfs.NewCrashableMem(), &disktest.Memory{}
 		want := map[string]string{}
 		waits, kept := 0, 0
 		// More lives than that follow if each was synced in the instant between its last change and its death.
-		for life, lives := 0, max(3, 8/thrift.By); life < lives || life < 40 && (kept == 0 || waits == 0); life++ {
+		for life, lives := 0, max(3, 8/testscale.By); life < lives || life < 40 && (kept == 0 || waits == 0); life++ {
 			var log strings.Builder
 			s := openKept(t, mem, m, Options{Sync: policy, JournalBound: 1 << 20, MaxMemory: 32 << 20,
 				Logf: func(_ int, format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }})

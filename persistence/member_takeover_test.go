@@ -19,7 +19,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // stream returns all of an export.
@@ -251,7 +251,7 @@ func (b *breaking) String() string { return "breaking disk" }
 func TestAStateIsTakenInAsAWholeOrNotAtAll(t *testing.T) {
 	former, newer := takeInWithFaults(t)
 	t.Logf("%d times the former state, %d times the new one", former, newer)
-	if former < 20/thrift.By || newer < 5/thrift.By {
+	if former < 20/testscale.By || newer < 5/testscale.By {
 		t.Errorf("%d times the former state and %d times the new one: the faults do not meet it", former, newer)
 	}
 }
@@ -263,7 +263,7 @@ func takeInWithFaults(t testing.TB) (former, newer int) {
 	before := lags.s.Member().Applied()
 	disk := lags.fs.CrashClone(vfs.CrashCloneCfg{})
 	for mode := range 3 {
-		for at := int64(1); ; at += thrift.By {
+		for at := int64(1); ; at += testscale.By {
 			n := &node{w: w, id: lags.id, fs: disk.CrashClone(vfs.CrashCloneCfg{})}
 			br := &breaking{fs: n.fs, fails: mode == 0, unsaved: (mode - 1) * 50}
 			open := func(fsys vfs.FS) {

@@ -16,7 +16,7 @@ import (
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/sweep"
 	"github.com/vigildb/vigil/structures/list"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // seeds is what a test runs with: n seeds, or with VIGIL_SEEDS=from,to others.
@@ -38,7 +38,7 @@ func seeds(t testing.TB, n uint64) (from, to uint64) {
 func TestMembersAgreeAndConfirmWhatIsCommitted(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
-	from, to := seeds(t, thrift.Rounds(uint64(8)))
+	from, to := seeds(t, testscale.Rounds(uint64(8)))
 	for seed := from; seed < to; seed++ {
 		runWorld(t, seed, effects)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/persistence/wal"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 var upgradedBoot = [16]byte{1}
@@ -253,7 +253,7 @@ func TestMemberOfFormat2KnowsWhatItMayLack(t *testing.T) {
 // A crash at any moment of that, or a disk that fails, leaves a store in one of the two formats, with everything.
 func TestCrashWhileAMemberLeavesFormat2(t *testing.T) {
 	f := newFormerMember(t)
-	for k := 1; ; k += thrift.By {
+	for k := 1; ; k += testscale.By {
 		mem := f.fs.CrashClone(vfs.CrashCloneCfg{})
 		disk := newFailingDisk(mem, faultEIO, k, k%3 == 0)
 		s, err := Open(f.options(disk))

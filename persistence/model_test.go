@@ -15,7 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // model is what a store should hold: a plain map for each database. A value is
@@ -271,7 +271,7 @@ const minEffects = 35
 func TestStoreIsTheModel(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
-	for seed := range thrift.Rounds(uint64(30)) {
+	for seed := range testscale.Rounds(uint64(30)) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
@@ -280,8 +280,8 @@ func TestStoreIsTheModel(t *testing.T) {
 		names = append(names, op.name)
 	}
 	for _, name := range names {
-		if n := effects[name]; n < minEffects/(thrift.By*thrift.By) { // fewer rounds scatter more
-			t.Errorf("%s took effect %d times, want %d", name, n, minEffects/(thrift.By*thrift.By))
+		if n := effects[name]; n < minEffects/(testscale.By*testscale.By) { // fewer rounds scatter more
+			t.Errorf("%s took effect %d times, want %d", name, n, minEffects/(testscale.By*testscale.By))
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/vigildb/vigil/persistence/writeback"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // In stores with an odd seed every value that can have pages on disk only has them
@@ -189,12 +189,12 @@ func wantPagedHash(t *testing.T, tx *Tx) {
 
 // A value several times as large as memory is written and read within its bound.
 func TestLargeValueKeepsToTheBound(t *testing.T) {
-	const bound = 2 << 20 / thrift.By
+	const bound = 2 << 20 / testscale.By
 	s := openMemory(t, Options{MaxMemory: bound, LargeBytes: 64 << 10, IdleAfter: -1})
 	defer closeStore(t, s)
 	r := rand.New(rand.NewPCG(1, 2))
 	most := int64(0)
-	for i := range thrift.Rounds(400) {
+	for i := range testscale.Rounds(400) {
 		all(s, 1, func(tx *Tx) {
 			h, ch, _, err := Edit(tx, []byte("h"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			if err != nil {
@@ -220,7 +220,7 @@ func TestLargeValueKeepsToTheBound(t *testing.T) {
 	if most > bound+bound/8 {
 		t.Errorf("up to %d bytes in memory, want %d", most, bound)
 	}
-	if n := pagesEvicted(t, s); n < 200/thrift.By {
+	if n := pagesEvicted(t, s); n < 200/testscale.By {
 		t.Errorf("%d pages are evicted", n)
 	}
 	checkAccounts(t, s)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // unreadable makes changes to a value that make puts on a failing disk, none of which pages
@@ -14,9 +14,9 @@ import (
 // was, which want looks at then and after a start.
 func unreadable(t *testing.T, make func(*testing.T) (*Store, *failingDisk), changes map[string]func(tx *Tx), want func(t *testing.T, tx *Tx)) {
 	t.Helper()
-	for _, name := range thrift.Some(slices.Sorted(maps.Keys(changes))) {
+	for _, name := range testscale.Some(slices.Sorted(maps.Keys(changes))) {
 		t.Run(name, func(t *testing.T) {
-			for fault := 1; failsWell(t, make, changes[name], want, fault); fault += thrift.By {
+			for fault := 1; failsWell(t, make, changes[name], want, fault); fault += testscale.By {
 				if fault > 12 {
 					fault += fault / 2 // those that need many are alike
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/writeback"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // TestCrashInAPassLeavesAPrefixOfHistory is TestCrashLeavesAPrefixOfHistory for
@@ -24,7 +24,7 @@ func TestCrashInAPassLeavesAPrefixOfHistory(t *testing.T) {
 		crashes += runPassCrashes(t, seed)
 	}
 	t.Logf("%d crashes", crashes)
-	if crashes < 160/thrift.By {
+	if crashes < 160/testscale.By {
 		t.Errorf("only %d crashes", crashes)
 	}
 }
@@ -32,7 +32,7 @@ func TestCrashInAPassLeavesAPrefixOfHistory(t *testing.T) {
 func runPassCrashes(t *testing.T, seed uint64) int {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 12))
-	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 13)), every: 4 * thrift.By}
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 13)), every: 4 * testscale.By}
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Databases: modelDBs, Seed: seed, IdleAfter: -1,

@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // powerCut is the disk as a power failure left it, with nothing, half or all of
@@ -64,7 +64,7 @@ func (c *cutter) note(l *life, promised uint64) {
 func cutPower(t *testing.T, policy SyncPolicy, seed uint64) (cuts, accepted, lost int) {
 	t.Helper()
 	mem := disktest.New()
-	c := &cutter{mem: mem, r: rand.New(rand.NewPCG(seed, 11)), every: 15 * thrift.By}
+	c := &cutter{mem: mem, r: rand.New(rand.NewPCG(seed, 11)), every: 15 * testscale.By}
 	l := &life{t: t, r: rand.New(rand.NewPCG(seed, 12)), mem: mem, policy: policy, m: newModel()}
 	l.name = fmt.Sprintf("policy %d, seed %d", policy, seed)
 	l.states = map[uint64]*model{0: l.m.clone()}
@@ -119,7 +119,7 @@ func cutPower(t *testing.T, policy SyncPolicy, seed uint64) (cuts, accepted, los
 func TestPowerLossLeavesAPrefix(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("VIGIL_POWER"))
 	if err != nil {
-		rounds = thrift.Rounds(20)
+		rounds = testscale.Rounds(20)
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/structures/countmin"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // aSketch is a sketch of 2 MB.
@@ -30,7 +30,7 @@ func aSketch(t *testing.T, r *rand.Rand) *countmin.Sketch {
 func TestCrashLeavesTheOldOrThePreparedValue(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 1))
-	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 2)), every: 3 * thrift.By}
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 2)), every: 3 * testscale.By}
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), IdleAfter: -1, Sync: SyncAlways})
 	key := []byte("k")
 	dump := func(s *Store) (b []byte) {
@@ -77,7 +77,7 @@ func TestCrashLeavesTheOldOrThePreparedValue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if thrift.By == 1 && (found[0] == 0 || newest != len(states)-1) {
+	if testscale.By == 1 && (found[0] == 0 || newest != len(states)-1) {
 		t.Errorf("%d crashes left %v of the values: none is between them", len(c.crashes), found)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/slots"
 	"github.com/vigildb/vigil/persistence/writeback"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // Of the big values that a transaction gives a key the record holds the last.
@@ -37,7 +37,7 @@ func TestRecordHoldsTheLastBigValueOfAKey(t *testing.T) {
 // However big values are set, patched, copied, renamed and removed, a replay leaves
 // what there was.
 func TestReplayOfBigValuesLeavesWhatThereWas(t *testing.T) {
-	for seed := uint64(0); seed < 6; seed += thrift.By {
+	for seed := uint64(0); seed < 6; seed += testscale.By {
 		r := rand.New(rand.NewPCG(seed, 7))
 		fs := disktest.New()
 		o := Options{FS: fs, Dir: "db", IdleAfter: -1, Sync: SyncPolicy(seed % 3)}

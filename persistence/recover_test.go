@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/wal"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // recovered starts a damaged store with RecoverTruncate, and returns how many of
@@ -71,7 +71,7 @@ func TestRecoveryKeepsWhatIsBeforeTheDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		// What is behind the last sync may pass for torn.
-		for i := 100; i < int(mark.Segments()[1]); i += 9973 * thrift.By {
+		for i := 100; i < int(mark.Segments()[1]); i += 9973 * testscale.By {
 			fs := c.copy()
 			bad := append([]byte(nil), files[log]...)
 			bad[i] ^= 4

@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/writeback"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // TestRestartInAPassAsksTheDiskForFewKeys stops passes at random batches and counts
@@ -18,7 +18,7 @@ import (
 // that are set or deleted, and of keys that are only changed a sixteenth, for then
 // the table is read as a whole.
 func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
-	const keys = 40_000 / thrift.By
+	const keys = 40_000 / testscale.By
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -19,7 +19,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/stream"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -68,7 +68,7 @@ func stagedState(t *testing.T, fs vfs.FS) (some, count bool) {
 func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 62))
 	fields, members := 0, 0
-	for _, kind := range thrift.Some([]struct {
+	for _, kind := range testscale.Some([]struct {
 		name   string
 		change func(t *testing.T, tx *Tx) string
 		read   func(t *testing.T, s *Store) string
@@ -203,7 +203,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 		}
 		c.acked.Store(lsn)
 		c.mu.Lock()
-		c.every = thrift.By // what is looked at after each crash is large
+		c.every = testscale.By // what is looked at after each crash is large
 		c.mu.Unlock()
 		materialise(t, s)
 		c.mu.Lock()
@@ -235,7 +235,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 			t.Fatalf("crash %d: staged pages are left after a start", i)
 		}
 	}
-	if left < 10/thrift.By || counted < 3/thrift.By {
+	if left < 10/testscale.By || counted < 3/testscale.By {
 		t.Errorf("of %d crashes %d left staged pages, and %d such that count", len(c.crashes), left, counted)
 	}
 	t.Logf("of %d crashes %d left staged pages, and %d such that count", len(c.crashes), left, counted)
@@ -356,7 +356,7 @@ func TestStagingThatFailsAmidAValueLosesNothing(t *testing.T) {
 	indexPages(t)
 	taken := 0
 	for _, fault := range []diskFault{faultFull, faultSync} {
-		for k := 2; k < 26; k += 1 + 2*thrift.By {
+		for k := 2; k < 26; k += 1 + 2*testscale.By {
 			if failStaging(t, fault, k, 0) {
 				taken++
 			}
@@ -372,7 +372,7 @@ func TestStagingThatFailsAmidAValueLosesNothing(t *testing.T) {
 func TestPassAfterOneThatDidNotLandLosesNothing(t *testing.T) {
 	indexPages(t)
 	for _, fault := range []diskFault{faultFull, faultSync} {
-		for k := 1; k < 12; k += 1 + 2*thrift.By {
+		for k := 1; k < 12; k += 1 + 2*testscale.By {
 			failStaging(t, fault, 0, k)
 		}
 	}

@@ -6,11 +6,11 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/structurestest"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 func TestStringsAreWhatWasSet(t *testing.T) {
-	const keys = 20_000 / thrift.By
+	const keys = 20_000 / testscale.By
 	s := openMemory(t, Options{})
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {

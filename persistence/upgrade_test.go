@@ -20,7 +20,7 @@ import (
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/wal"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // formerly makes a store that is closed one in format 2, as the version before left it: chunks are in Pebble, long
@@ -182,7 +182,7 @@ func TestFormat2BecomesFormat3(t *testing.T) {
 func TestCrashWhileFormat2BecomesFormat3(t *testing.T) {
 	fs := disktest.New()
 	check := formerStore(t, fs)
-	for k := 1; ; k += 3 * thrift.By {
+	for k := 1; ; k += 3 * testscale.By {
 		mem := fs.CrashClone(vfs.CrashCloneCfg{})
 		disk := newFailingDisk(mem, faultEIO, k, false)
 		s, err := Open(Options{FS: disk, Dir: "db", IdleAfter: -1, Background: func(Task) {}})
@@ -214,7 +214,7 @@ func TestFormat2IsLeftWhenTheDeviceHasTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	former, next := 0, 0
-	for _, disk := range thrift.Some(crashes) {
+	for _, disk := range testscale.Some(crashes) {
 		if _, err := disk.Stat("db/log"); err == nil {
 			next++
 		} else {

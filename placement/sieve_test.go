@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // sieveOf returns SIEVE with units 0, 1, ... of the given capacities.
@@ -117,7 +117,7 @@ func TestSieveKeepsItsInvariants(t *testing.T) {
 	seed := uint64(20260102)
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	for run := range thrift.Rounds(24) {
+	for run := range testscale.Rounds(24) {
 		s, model := sieveOf(t, run%3*5), map[int]Capacity{}
 		for range 120 {
 			changeOneUnit(t, rng, s, model, run%2 == 0)

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // each runs a test for every strategy.
@@ -176,7 +176,7 @@ func TestStrategiesSurviveRandomChanges(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := newStrategy(t, spec, seed)
 		units := map[int]Capacity{}
-		for step := range thrift.Rounds(60) {
+		for step := range testscale.Rounds(60) {
 			old := s.Clone()
 			before := places(s, seed, 300)
 			randomChange(t, r, spec, s, units)

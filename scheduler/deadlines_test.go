@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // keeping is a schedule with deadlines under test.
@@ -68,7 +68,7 @@ func instance(rng *rand.Rand, c int) (rates []float64, deadlines []int64) {
 
 // The theorem of deadlines.go: if the sum of 1/floor(D/2) is at most c, none is missed.
 func TestDeadlinesAreKeptIfTheirLoadIsAtMostC(t *testing.T) {
-	for seed := range thrift.Rounds(uint64(400)) {
+	for seed := range testscale.Rounds(uint64(400)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		c := 1 + rng.IntN(3)
 		rates, deadlines := instance(rng, c)
@@ -122,7 +122,7 @@ func (k *keeping) urgentByScan(step int64) []int {
 // The tree over pending nodes finds what a scan of them finds, whatever is leased, and
 // the rest are the policy's.
 func TestUrgentNodesAreThoseOfAScan(t *testing.T) {
-	for seed := range thrift.Rounds(uint64(60)) {
+	for seed := range testscale.Rounds(uint64(60)) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		c := 1 + rng.IntN(3)
 		rates, deadlines := instance(rng, c)

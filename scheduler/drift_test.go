@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // moving measures a policy while rates change: the cost between two steps
@@ -45,7 +45,7 @@ func moving(t *testing.T, policy, estimator string, rates []float64, seed uint64
 
 func TestChangeRecoversSoonFromAPermutationOfAllRates(t *testing.T) {
 	const t0 = 30000
-	for seed := uint64(1); seed <= thrift.Rounds(uint64(3)); seed++ {
+	for seed := uint64(1); seed <= testscale.Rounds(uint64(3)); seed++ {
 		permute := func(step int64, rates []float64) {
 			if step == t0 {
 				rand.New(rand.NewPCG(seed, 9)).Shuffle(len(rates), func(i, j int) { rates[i], rates[j] = rates[j], rates[i] })

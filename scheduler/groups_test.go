@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // scannedGroups is what a scan of the nodes of open groups would pick.
@@ -147,7 +147,7 @@ func TestGroupsPickWhatAScanOfOpenGroupsPicks(t *testing.T) {
 	for _, spec := range argmaxPolicies() {
 		for kind, node := range kinds {
 			for i, shape := range [][2]int{{30, 3}, {300, 4}, {300, 90}} {
-				for seed := range thrift.Rounds(uint64(2)) {
+				for seed := range testscale.Rounds(uint64(2)) {
 					name := fmt.Sprintf("%s %s %v seed=%d", spec.Name, kind, shape, seed)
 					w := &crowd{groups: int32(shape[1]), world: world{rng: rand.New(rand.NewPCG(seed, uint64(i))), name: spec.Name, policy: spec.New(),
 						slots: shape[0], node: node, step: 1}}

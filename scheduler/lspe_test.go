@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 func TestLSPEEarnsBetweenAConstantArmAndTheOptimum(t *testing.T) {
@@ -16,7 +16,7 @@ func TestLSPEEarnsBetweenAConstantArmAndTheOptimum(t *testing.T) {
 	// learnt at all.
 	_, models := table1(true)
 	w := season{models, 1, true}
-	const steps, seeds = 10000, 10 / thrift.By
+	const steps, seeds = 10000, 10 / testscale.By
 	best, sum := totalOf(w.play(t, "whittle", steps, 1))/steps, 0.0
 	for seed := uint64(1); seed <= seeds; seed++ {
 		got := totalOf(w.play(t, "lspe", steps, seed)) / steps
@@ -158,7 +158,7 @@ func TestLSPEBearsAnyNumbers(t *testing.T) {
 	const seed = 4
 	rng := rand.New(rand.NewPCG(seed, 4))
 	odd := []float64{0, 1, -1, MaxNumber, -MaxNumber, 1e-300, math.MaxFloat64, 3}
-	for round := range thrift.Rounds(200) {
+	for round := range testscale.Rounds(200) {
 		var w season
 		for range 1 + rng.IntN(9) {
 			w.models = append(w.models, Interest{

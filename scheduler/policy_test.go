@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // picksOf gives the picks of each step under known rates.
@@ -40,7 +40,7 @@ func TestIndexAgreesWithKnownAnswers(t *testing.T) {
 }
 
 func TestIndexCostsAtMostTwoPercentOverLB3(t *testing.T) {
-	for _, name := range thrift.Some([]string{"pow2_20", "pow2_10", "zipf1_100", "uniform_100", "zipf2_1000"}) {
+	for _, name := range testscale.Some([]string{"pow2_20", "pow2_10", "zipf1_100", "uniform_100", "zipf2_1000"}) {
 		for _, c := range []int{1, 3} {
 			rates := vector(t, name)
 			out, _ := picksOf(t, "index", nodesOf(rates), rates, c, 20000)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // noisyWeb is pages that really change, and are signalled as their recall and the
@@ -73,7 +73,7 @@ func (w *noisyWeb) crawl(t *testing.T, steps int64, probes int, hear bool, param
 func TestLearntSignalsAreWorthNearlyAsMuchAsKnownOnes(t *testing.T) {
 	const pages, probes, steps = 100, 4, 5000
 	for seed, precision := range []float64{.35, .8} {
-		if thrift.Rounds(2) <= seed {
+		if testscale.Rounds(2) <= seed {
 			break
 		}
 		w := newNoisyWeb(uint64(seed), pages, precision)

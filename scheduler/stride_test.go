@@ -7,13 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 func TestStrideProbesWithTheWaterFilledFrequencies(t *testing.T) {
 	const seed = 71
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for round := range thrift.Rounds(30) {
+	for round := range testscale.Rounds(30) {
 		rates := randomRates(rng, 1+rng.IntN(20)) // some at the ceiling
 		if rng.IntN(2) == 0 {
 			rates[0] = 0
@@ -40,7 +40,7 @@ func TestStrideProbesWithTheWaterFilledFrequencies(t *testing.T) {
 }
 
 func TestStrideCostsAtMostFivePercentOverLB3(t *testing.T) {
-	for _, name := range thrift.Some([]string{"pow2_4", "pow2_10", "pow2_20", "mixed_5", "uniform_100", "zipf1_100", "zipf1_1000", "zipf2_1000"}) {
+	for _, name := range testscale.Some([]string{"pow2_4", "pow2_10", "pow2_20", "mixed_5", "uniform_100", "zipf1_100", "zipf1_1000", "zipf2_1000"}) {
 		for _, c := range []int{1, 3} {
 			rates := vector(t, name)
 			out, _ := picksOf(t, "stride", nodesOf(rates), rates, c, 20000)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // truth is a set of nodes whose true rates change, and what waits there.
@@ -85,8 +85,8 @@ var unknownCases = []struct {
 }{{"zipf1_100", 1, 2}, {"zipf1_100", 3, 2}, {"uniform_100", 1, 1}, {"zipf1_1000", 3, 1}}
 
 func TestIndexWithChangeMeetsTheTargetForConstantRates(t *testing.T) {
-	for _, tc := range thrift.Some(unknownCases) {
-		for seed := uint64(1); seed <= thrift.Rounds(tc.seeds); seed++ {
+	for _, tc := range testscale.Some(unknownCases) {
+		for seed := uint64(1); seed <= testscale.Rounds(tc.seeds); seed++ {
 			w := newTruth(vector(t, tc.vector))
 			t0 := int64(300 * len(w.rates) / tc.c) // 300 probes a node
 			got := unknownRates(t, change{}, w, tc.c, seed, t0, t0+t0/2, func(int64) {})
@@ -99,8 +99,8 @@ func TestIndexWithChangeMeetsTheTargetForConstantRates(t *testing.T) {
 }
 
 func TestIndexWithChangeMeetsTheTargetAfterAPermutation(t *testing.T) {
-	for _, tc := range thrift.Some(unknownCases) {
-		for seed := uint64(1); seed <= thrift.Rounds(tc.seeds); seed++ {
+	for _, tc := range testscale.Some(unknownCases) {
+		for seed := uint64(1); seed <= testscale.Rounds(tc.seeds); seed++ {
 			w := newTruth(vector(t, tc.vector))
 			t0 := int64(300 * len(w.rates) / tc.c)
 			permute := func(step int64) {
@@ -122,8 +122,8 @@ func TestIndexWithChangeMeetsTheTargetAfterAPermutation(t *testing.T) {
 // Each rate goes up and down by a factor of three while its node makes 400
 // items on average (600 of 1000 nodes, most of which make far fewer).
 func TestIndexWithChangeMeetsTheTargetUnderDrift(t *testing.T) {
-	for _, tc := range thrift.Some(unknownCases) {
-		for seed := uint64(1); seed <= thrift.Rounds(tc.seeds); seed++ {
+	for _, tc := range testscale.Some(unknownCases) {
+		for seed := uint64(1); seed <= testscale.Rounds(tc.seeds); seed++ {
 			start := vector(t, tc.vector)
 			w, n := newTruth(start), int64(len(start))
 			period := 400 * n
@@ -150,7 +150,7 @@ func TestIndexWithChangeMeetsTheTargetUnderDrift(t *testing.T) {
 }
 
 func TestIndexMeetsItsTargetsForKnownRates(t *testing.T) {
-	for _, tc := range thrift.Some([]struct {
+	for _, tc := range testscale.Some([]struct {
 		vector string
 		limit  float64
 		steps  int64
@@ -189,7 +189,7 @@ func TestIndexIsNearTheOptimumWhereLB3IsLoose(t *testing.T) {
 func TestWeightsAndCostsActAsRates(t *testing.T) {
 	const seed = 97
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for round := range thrift.Rounds(8) {
+	for round := range testscale.Rounds(8) {
 		n, c := 10+rng.IntN(30), 1+rng.IntN(3)
 		nodes, worths := make([]Params, n), make([]float64, n)
 		for i := range nodes {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // optimum is the least cost of any schedule of up to three nodes, by relative
@@ -205,7 +205,7 @@ func TestGreedyCostsOmegaOfNWhereIndexCostsAConstant(t *testing.T) {
 func TestNoPolicyCostsLessThanLB3(t *testing.T) {
 	const seed = 67
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for round := range thrift.Rounds(30) {
+	for round := range testscale.Rounds(30) {
 		rates := randomRates(rng, 1+rng.IntN(12))
 		c := 1 + rng.IntN(3)
 		lb1, lb2, lb3 := LB1(rates, c), LB2(rates, c), LB3(rates, c)

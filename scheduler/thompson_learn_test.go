@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 func TestThompsonAgreesWithKnownAnswersOfItsLaterSteps(t *testing.T) {
@@ -307,7 +307,7 @@ func TestThompsonSpreadsPatienceOverAnOctave(t *testing.T) {
 }
 
 func TestThompsonLearnsAnewWhenANodeChanges(t *testing.T) {
-	for seed := uint64(21); seed < 21+thrift.Rounds(uint64(5)); seed++ {
+	for seed := uint64(21); seed < 21+testscale.Rounds(uint64(5)); seed++ {
 		share := shareAfterChange(t, seed)
 		t.Logf("seed %d: %.4f of full knowledge after the change", seed, share)
 		if share < .98 {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // season is a world of ephemeral content for policies that learn: the true
@@ -87,7 +87,7 @@ func scattered(n int, seed uint64) []Interest {
 func TestThompsonEarnsNearlyWhatFullKnowledgeDoes(t *testing.T) {
 	// Seeds 1 to 10 were used to choose the constants of the policy, so others
 	// are used here.
-	const first, seeds = 101, 10 / thrift.By
+	const first, seeds = 101, 10 / testscale.By
 	_, weighted := table1(true)
 	_, plain := table1(false)
 	slow := make([]Interest, 4)

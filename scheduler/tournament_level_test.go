@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // A node that comes late would not be picked, one that comes early costs time.
@@ -81,10 +81,10 @@ func (w *world) steady(t *testing.T, name string, steps int) (parked int) {
 
 func TestParkedNodesComeBackInTime(t *testing.T) {
 	const slots = 300
-	steps := max(300, thrift.Rounds(1500)) // fewer park nobody
+	steps := max(300, testscale.Rounds(1500)) // fewer park nobody
 	for _, name := range []string{"whittle", "freshness"} {
 		for kind, node := range kinds {
-			for seed := range thrift.Rounds(uint64(2)) {
+			for seed := range testscale.Rounds(uint64(2)) {
 				title := fmt.Sprintf("%s %s seed=%d", name, kind, seed)
 				w := &world{rng: rand.New(rand.NewPCG(seed, 8)), name: name, policy: policyNamed(t, name).New(), table: new(Table),
 					slots: slots, node: node, step: 1}
@@ -133,7 +133,7 @@ func TestSweepsOfManyBlocksLeaveThePicksRight(t *testing.T) {
 			}
 		}
 		falls, before := 0, 0.0
-		for i := range max(300, thrift.Rounds(1500)) { // in fewer the level does not fall
+		for i := range max(300, testscale.Rounds(1500)) { // in fewer the level does not fall
 			w.step++
 			got, want := w.policy.Pick(nil, w.step, 10, nil), scanned(w.table, name, w.step, 10)
 			if !slices.Equal(got, want) {
@@ -160,7 +160,7 @@ func TestSweepsOfManyBlocksLeaveThePicksRight(t *testing.T) {
 				}
 			}
 		}
-		if falls < max(1, 3/thrift.By) || tour.failed > 5 {
+		if falls < max(1, 3/testscale.By) || tour.failed > 5 {
 			t.Errorf("%s: the level fell %d times, everybody had to play %d times", name, falls, tour.failed)
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // Many nodes with much due at once are what several goroutines are for: picks
 // must be the scan's, whether one goroutine plays or four do.
 func TestSharedMatchesPickWhatAScanPicks(t *testing.T) {
-	nodes := max(8, thrift.Rounds(40)) * fan * fan // 40 blocks of sharedLevel
-	for _, workers := range thrift.Some([]int{4, 1}) {
+	nodes := max(8, testscale.Rounds(40)) * fan * fan // 40 blocks of sharedLevel
+	for _, workers := range testscale.Some([]int{4, 1}) {
 		restore := runtime.GOMAXPROCS(workers)
 		t.Cleanup(func() { runtime.GOMAXPROCS(restore) })
 		for name, kind := range map[string]string{"index": "uniform", "whittle": "ties", "freshness": "uniform"} {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // scanValues are the values that a scan compares, written down once more.
@@ -243,7 +243,7 @@ func TestTournamentPicksWhatAScanPicks(t *testing.T) {
 	for _, spec := range argmaxPolicies() {
 		for kind, node := range kinds {
 			for _, slots := range []int{3, 64, 500} {
-				for seed := range thrift.Rounds(uint64(2)) {
+				for seed := range testscale.Rounds(uint64(2)) {
 					name := fmt.Sprintf("%s %s slots=%d seed=%d", spec.Name, kind, slots, seed)
 					w := &world{rng: rand.New(rand.NewPCG(seed, uint64(slots))), name: spec.Name, policy: spec.New(), slots: slots, node: node,
 						step: 1 + int64(seed)*1000}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // loadCuckoo makes a cuckoo filter of two sub-filters of so many bytes each, a third of which are in use.
@@ -49,7 +49,7 @@ func TestLongCallsDoWithoutLocksWhatTheyDoWithThem(t *testing.T) {
 			c.want("BF.RESERVE bf"+n+" 0.01 3000000", "OK")
 			c.want("CMS.INITBYDIM cms"+n+" 100000 5", "OK")
 			c.want("TDIGEST.CREATE td"+n+" COMPRESSION 20000", "OK")
-			for i := range thrift.Rounds(30) {
+			for i := range testscale.Rounds(30) {
 				add, count, values := []string{"BF.MADD", "bf" + n}, []string{"CMS.INCRBY", "cms" + n}, []string{"TDIGEST.ADD", "td" + n}
 				for j := range 1000 {
 					x := strconv.Itoa((i*1000 + j) * 7919 % 65537)
@@ -186,7 +186,7 @@ func TestNothingIsLostWhileAFilterIsRenamed(t *testing.T) {
 			}
 		}
 	}()
-	for turn := 0; turn < thrift.Rounds(5) || times.Load() < 5; turn++ {
+	for turn := 0; turn < testscale.Rounds(5) || times.Load() < 5; turn++ {
 		c.want("RENAME bf other", "OK")
 		c.want("MOVE other 1", "(int) 1")
 		c.want("SELECT 1", "OK")

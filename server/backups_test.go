@@ -27,7 +27,7 @@ func backupRig(t *testing.T, directives ...string) (r *rig, target string) {
 func (r *rig) seconds(n int) {
 	for range n {
 		r.clock.advance(time.Second)
-		r.srv.backups.courier.Await()
+		r.srv.backups.archiver.Await()
 	}
 }
 
@@ -69,7 +69,7 @@ func TestRestoreHasTheDigestOfTheMoment(t *testing.T) {
 		r.seconds(1)
 		digests[r.clock.Now()] = c.do("DEBUG", "DIGEST")
 	}
-	if n := len(r.srv.backups.courier.Status().Backups); n < 3 {
+	if n := len(r.srv.backups.archiver.Status().Backups); n < 3 {
 		t.Fatalf("%d backups", n)
 	}
 	n := 0

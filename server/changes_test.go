@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // consumer reads changes, and keeps its position.
@@ -202,7 +202,7 @@ func TestCopyThatFollowsChangesIsEqual(t *testing.T) {
 	}
 	word := regexp.MustCompile(`"([A-Z]+)"(?: "(k\d+)")?\]`)
 	followed := 0
-	for round := range thrift.Rounds(300) {
+	for round := range testscale.Rounds(300) {
 		for range rng.IntN(10) {
 			write()
 		}

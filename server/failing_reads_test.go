@@ -23,7 +23,7 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // badReads fails a read of a disk: the n-th from the call of arm on, and all later ones until mend.
@@ -305,7 +305,7 @@ func TestCallThatCannotReadChangesNothing(t *testing.T) {
 	was := structures.SetIndexedPages(2)
 	defer structures.SetIndexedPages(was)
 	images := map[string]*disktest.Disk{}
-	for i, call := range thrift.Some(readsCalls()) {
+	for i, call := range testscale.Some(readsCalls()) {
 		keys := []string{}
 		for _, word := range strings.Fields(call) {
 			if word = strings.TrimSuffix(word, "->0"); slices.Contains(readsKeys, word) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // The keys of a call are found by its row, for its locks, the rules of its user, slots, client-side
@@ -243,7 +243,7 @@ func TestHandlersUseTheKeysThatTheirRowsName(t *testing.T) {
 			kind = -1
 		}
 		c, done := r.dial(), 0
-		for i := 0; i < thrift.Rounds(300) || done == 0 && i < 300; i++ {
+		for i := 0; i < testscale.Rounds(300) || done == 0 && i < 300; i++ {
 			if i%100 == 0 {
 				fillOdd(admin, kind)
 			}

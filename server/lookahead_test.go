@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // pipelinePieces are requests with which the ones behind them are found or run
@@ -51,7 +51,7 @@ func (r *rig) answers(stream string, n int) string {
 func TestPipelinesAreAnsweredAsSingleCommandsAre(t *testing.T) {
 	const seed = 3
 	rng := rand.New(rand.NewPCG(seed, seed))
-	for round := range thrift.Rounds(150) {
+	for round := range testscale.Rounds(150) {
 		var b strings.Builder
 		for range rng.IntN(60) {
 			b.WriteString(pipelinePieces[rng.IntN(len(pipelinePieces))])

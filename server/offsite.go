@@ -14,11 +14,11 @@ import (
 
 // backups are copies of the store that leave the machine. What makes them knows the store as backedUp and nothing else of the server.
 type backups struct {
-	srv     *Server
-	courier *offsite.Courier // nil without a target
+	srv      *Server
+	archiver *offsite.Archiver // nil without a target
 }
 
-// open makes the courier, which begins its work when the data is loaded.
+// open makes the archiver, which begins its work when the data is loaded.
 func (bk *backups) open() {
 	set := bk.srv.settings()
 	switch b := set.conf.Backup; {
@@ -32,14 +32,14 @@ func (bk *backups) open() {
 		if open == nil {
 			open = offsite.OpenFolder
 		}
-		bk.courier = offsite.New(offsite.Options{Store: backedUp{bk.srv, bk.srv.store.Backup()}, Dir: set.dir, Target: b.Target, Open: open,
+		bk.archiver = offsite.New(offsite.Options{Store: backedUp{bk.srv, bk.srv.store.Backup()}, Dir: set.dir, Target: b.Target, Open: open,
 			KeyFile: b.KeyFile, Version: Version, Now: bk.srv.clock.Now, Random: rand.Reader, Logf: bk.srv.report})
 	}
 }
 
-// tick lets the courier do what is due. It is called about once a second.
+// tick lets the archiver do what is due. It is called about once a second.
 func (bk *backups) tick() {
-	if bk.courier == nil {
+	if bk.archiver == nil {
 		return
 	}
 	b := bk.srv.settings().conf.Backup
@@ -47,16 +47,16 @@ func (bk *backups) tick() {
 	if bk.srv.store.Member() != nil {
 		plan.LogEvery = 0 // entries of its log may be replaced by others
 	}
-	bk.courier.Tick(plan)
+	bk.archiver.Tick(plan)
 }
 
 func (bk *backups) close() {
-	if bk.courier != nil {
-		bk.courier.Close()
+	if bk.archiver != nil {
+		bk.archiver.Close()
 	}
 }
 
-// backedUp is the store as the courier sees it.
+// backedUp is the store as the archiver sees it.
 type backedUp struct {
 	srv *Server
 	persistence.Backup
@@ -76,7 +76,7 @@ func (b backedUp) Log() (dir string, segments []offsite.Segment) {
 
 // StartBackup asks for a backup.
 func (h host) StartBackup() error {
-	c := h.srv.backups.courier
+	c := h.srv.backups.archiver
 	if c == nil {
 		return commands.ErrNoBackups
 	}
@@ -88,13 +88,13 @@ func (h host) StartBackup() error {
 	return nil
 }
 
-// Backups lists the backups that the courier knows.
+// Backups lists the backups that the archiver knows.
 func (h host) Backups() ([]admin.Backup, error) {
-	if h.srv.backups.courier == nil {
+	if h.srv.backups.archiver == nil {
 		return nil, commands.ErrNoBackups
 	}
 	var list []admin.Backup
-	for _, b := range h.srv.backups.courier.Status().Backups {
+	for _, b := range h.srv.backups.archiver.Status().Backups {
 		list = append(list, admin.Backup{Name: b.Name, Made: b.Made.Unix(), Through: b.Through.Unix(), Bytes: b.Bytes})
 	}
 	return list, nil
@@ -102,10 +102,10 @@ func (h host) Backups() ([]admin.Backup, error) {
 
 // BackupStatus says how backups go.
 func (h host) BackupStatus() (admin.BackupStatus, error) {
-	if h.srv.backups.courier == nil {
+	if h.srv.backups.archiver == nil {
 		return admin.BackupStatus{}, commands.ErrNoBackups
 	}
-	s := h.srv.backups.courier.Status()
+	s := h.srv.backups.archiver.Status()
 	r := admin.BackupStatus{Target: s.Target, Encrypted: s.Encrypted, Work: s.Work, Done: s.Done, Total: s.Total, Last: unixOrZero(s.Last),
 		Seconds: -1, Bytes: s.Bytes, Uploaded: s.Uploaded, Through: unixOrZero(s.Restorable()), Failures: s.Failures, Error: s.Error}
 	if s.Took > 0 {
@@ -125,7 +125,7 @@ func unixOrZero(t time.Time) int64 {
 // infoBackups shows what is to be watched of backups. The fields are there without a target too, as 0.
 func infoBackups(t *info.Text, s *session) {
 	b := admin.BackupStatus{Seconds: -1}
-	if s.srv.backups.courier != nil {
+	if s.srv.backups.archiver != nil {
 		b, _ = host{s.srv}.BackupStatus()
 	}
 	now := s.srv.clock.Now().Unix()
@@ -135,7 +135,7 @@ func infoBackups(t *info.Text, s *session) {
 		}
 		return max(0, now-unix)
 	}
-	info.Field(t, "vigil_backup_enabled", info.Number(s.srv.backups.courier != nil))
+	info.Field(t, "vigil_backup_enabled", info.Number(s.srv.backups.archiver != nil))
 	info.Field(t, "vigil_backup_in_progress", info.Number(b.Work == "backup"))
 	info.Field(t, "vigil_backup_last_time", b.Last)
 	info.Field(t, "vigil_backup_last_age_sec", age(b.Last))

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // follower is a replica of a server.
@@ -217,14 +217,14 @@ func TestReplicaHasTheSameKeysAsItsMaster(t *testing.T) {
 		w.run(r, c, 400)
 		f := r.follower(t, "capa", "eof", "capa", "psync2", "listening-port", "7000")
 		f.send("PSYNC", "?", "-1")
-		w.run(r, c, thrift.Rounds(1000)) // while the copy is made
+		w.run(r, c, testscale.Rounds(1000)) // while the copy is made
 		f.sync()
 		if err := os.WriteFile(filepath.Join(dir, "x.rdb"), f.file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		mirror.imported(m, "x.rdb")
 		f.send("REPLCONF", "ACK", fmt.Sprint(f.offset))
-		w.run(r, c, thrift.Rounds(3000))
+		w.run(r, c, testscale.Rounds(3000))
 		c.do("FUNCTION", "LOAD", library)
 		c.do("PUBLISH", "end", "x")
 		f.until("PUBLISH", func(args []string) {

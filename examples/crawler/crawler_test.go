@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/vigildb/vigil/scheduler"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 const (
@@ -152,7 +152,7 @@ func TestWorkersFindEveryItemOnceAndSoonerThanRoundRobin(t *testing.T) {
 	if index > 1.25*bound || index < .9*bound {
 		t.Errorf("index waits %.2f steps, the bound is %.2f: want at most 1.25 times as much", index, bound)
 	}
-	if thrift.By > 1 {
+	if testscale.By > 1 {
 		return // workers do the same under the other policy
 	}
 	robin, _ := campaign(t, "roundrobin")

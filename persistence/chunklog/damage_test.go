@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/log"
 	"github.com/vigildb/vigil/persistence/storelog"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // frameHead is the length of the head of a frame: see package log.
@@ -68,7 +68,7 @@ func TestVerifyNamesTheDamagedChunk(t *testing.T) {
 	}
 	for i, f := range at {
 		end := f.Position.Offset + frameHead + f.Len
-		for _, offset := range thrift.Some([]int64{f.Position.Offset, f.Position.Offset + frameHead, (f.Position.Offset + end) / 2, end - 1}) {
+		for _, offset := range testscale.Some([]int64{f.Position.Offset, f.Position.Offset + frameHead, (f.Position.Offset + end) / 2, end - 1}) {
 			w.spoiled(fileOf(f), offset, func() {
 				d := log.AsDamage(verify(w.config()))
 				if d == nil || d.Offset != f.Position.Offset || "db/log/"+d.File != fileOf(f) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/log"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // based puts some entries, the first ones of a log, in Pebble, and opens it.
@@ -112,7 +112,7 @@ func TestDamageOfSegmentsIsFound(t *testing.T) {
 		t.Fatalf("%d segments", len(segments))
 	}
 	r := rand.New(rand.NewPCG(5, 5))
-	for range thrift.Rounds(100) {
+	for range testscale.Rounds(100) {
 		s := segments[r.IntN(len(segments))]
 		name := fmt.Sprintf("db/log/%s", s.Name)
 		sound := disktest.ReadFile(t, d.fs, name)

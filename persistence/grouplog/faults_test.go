@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/persistence/disktest"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // Whatever operation of the files fails, what was written outlives the process, what was synced the machine, and once the disk works again
 // the end of the log brings all of it to the device.
 func TestWhateverOperationOfTheFilesFailsNothingIsLost(t *testing.T) {
-	for k := 1; ; k += thrift.By {
+	for k := 1; ; k += testscale.By {
 		r := rand.New(rand.NewPCG(uint64(k), 5))
 		d := openMemory(t, disktest.New())
 		l, h := mustOpen(t, d), newHistory(rand.New(rand.NewPCG(1, 5)))
@@ -74,7 +74,7 @@ func (h *history) try(d *memory, l *Log) error {
 // A takeover counts as a whole or not at all, whatever operation of the disk is the last one before a crash, and what segments had before it
 // never counts behind it.
 func TestPowerFailsAmidATakeover(t *testing.T) {
-	for seed := range thrift.Rounds(uint64(3)) {
+	for seed := range testscale.Rounds(uint64(3)) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		d := openMemory(t, disktest.New())
 		l, h := mustOpen(t, d), newHistory(r)

@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/disktest"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // modelLog is what a log should be.
@@ -283,7 +283,7 @@ func valueOf(t testing.TB, m *modelLog, i int) []byte {
 // synced; and when the process dies, as it was after the last one that has written entries, or later.
 func TestLogIsTheModelAndSurvivesPowerLoss(t *testing.T) {
 	takeovers, trimmed := 0, 0
-	for seed := range max(4, thrift.Rounds(uint64(12))) {
+	for seed := range max(4, testscale.Rounds(uint64(12))) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		d := openMemory(t, disktest.New())
 		l, h := mustOpen(t, d), newHistory(r)

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/vigildb/vigil/structures/testscale"
 	"github.com/vigildb/vigil/structures/text"
-	"github.com/vigildb/vigil/structures/thrift"
 )
 
 func newJournal() *Journal {
@@ -218,7 +218,7 @@ func TestTokensOfARoundAreLeftToItsEnd(t *testing.T) {
 func TestNoTokenIsLostAtTheEndOfARound(t *testing.T) {
 	j := newJournal()
 	j.SetEager(true)
-	rounds := thrift.Rounds(int64(5_000))
+	rounds := testscale.Rounds(int64(5_000))
 	var begun, added atomic.Int64
 	go func() {
 		for i := int64(1); i <= rounds; i++ {

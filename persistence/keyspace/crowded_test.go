@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/slab"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // crowds are hashes that lie at one home, as no key of ours would let them.
@@ -29,7 +29,7 @@ func TestCrowdedTableStaysQuick(t *testing.T) {
 	for name, hash := range crowds {
 		keys := 40_000
 		if name == "one hash" {
-			keys = thrift.Rounds(200_000)
+			keys = testscale.Rounds(200_000)
 		}
 		r := rand.New(rand.NewPCG(seed, 0))
 		var p slab.Pool

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // life does to a log what takes it through all that it does to its files. Errors are those of the disk.
@@ -38,7 +38,7 @@ func (w *world) life() error {
 // TestPowerFailsAtEachOperation takes the power away before each change of the disk, and opens what is left.
 func TestPowerFailsAtEachOperation(t *testing.T) {
 	crashes := 0
-	for seed := range thrift.Rounds(uint64(6)) {
+	for seed := range testscale.Rounds(uint64(6)) {
 		w := newWorld(t, seed)
 		w.hook = func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
@@ -60,7 +60,7 @@ func TestPowerFailsAtEachOperation(t *testing.T) {
 		}
 		w.log.Close()
 	}
-	if crashes < 500/thrift.By {
+	if crashes < 500/testscale.By {
 		t.Errorf("%d crashes, want more", crashes)
 	}
 }
@@ -92,7 +92,7 @@ func (f *failing) hook(op errorfs.Op) error {
 func TestEachOperationFails(t *testing.T) {
 	for _, mode := range []failing{{err: syscall.EIO}, {err: syscall.EIO, lasting: true}, {err: syscall.ENOSPC, lasting: true}} {
 		failures := 0
-		for n := 0; ; n += thrift.By {
+		for n := 0; ; n += testscale.By {
 			f := mode
 			f.left = n
 			w := newWorld(t, 5)
@@ -128,7 +128,7 @@ func TestEachOperationFails(t *testing.T) {
 				t.Fatal(what)
 			}
 		}
-		if failures < 100/thrift.By {
+		if failures < 100/testscale.By {
 			t.Errorf("%d operations failed, want more", failures)
 		}
 	}

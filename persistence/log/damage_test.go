@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // written returns a disk with a log that has some segments, one of them with a long frame, and frames in the last
@@ -118,7 +118,7 @@ func TestEveryBitCounts(t *testing.T) {
 					t.Fatalf("%s of %s: %v", what, name, d)
 				}
 			}
-			for i := 0; i < len(whole); i += thrift.By {
+			for i := 0; i < len(whole); i += testscale.By {
 				if i > 200 && i < HeadBytes-50 {
 					continue // zeroes of the head
 				}

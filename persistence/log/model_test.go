@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 type counted struct{ writes, syncs, others int }
@@ -34,7 +34,7 @@ func (w *world) count() *counted {
 // two of them, and holds it against a list.
 func TestModel(t *testing.T) {
 	done := map[string]int{}
-	for seed := range thrift.Rounds(uint64(150)) {
+	for seed := range testscale.Rounds(uint64(150)) {
 		w := newWorld(t, seed)
 		for range 150 {
 			if t.Failed() {
@@ -50,7 +50,7 @@ func TestModel(t *testing.T) {
 		w.log.Close()
 	}
 	for _, op := range []string{"append", "flush", "sync", "sync only", "trim", "checkpoint", "kill", "power", "reopen", "fail", "moved", "read"} {
-		if done[op] < 250/thrift.By {
+		if done[op] < 250/testscale.By {
 			t.Errorf("%q was done %d times", op, done[op])
 		}
 	}

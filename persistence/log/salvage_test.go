@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // cloneFiles returns another disk with the files of a directory.
@@ -36,7 +36,7 @@ func TestDamageDividesALog(t *testing.T) {
 	for number := uint64(1); number <= synced.Segment; number++ {
 		name, found := "log/"+segmentName(number), 0
 		sound := disktest.ReadFile(t, disk, name)
-		for i := 0; i < len(sound); i += 7 * thrift.By {
+		for i := 0; i < len(sound); i += 7 * testscale.By {
 			bad := bytes.Clone(sound)
 			bad[i] ^= 1 << (i % 8)
 			divided := cloneFiles(t, disk, "log")

@@ -6,14 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // moments draws often and compares mean and variance with those of the law,
 // within five standard errors.
 func moments(t *testing.T, name string, mean, variance float64, draw func() float64) {
 	t.Helper()
-	const n = 40000 / thrift.By
+	const n = 40000 / testscale.By
 	sum, squares := 0.0, 0.0
 	for range n {
 		d := draw() - mean

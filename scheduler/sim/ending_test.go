@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 func TestTrialEndsWithItsContext(t *testing.T) {
@@ -38,7 +38,7 @@ func TestSetUpAndBoundsEndWithTheirContext(t *testing.T) {
 	for _, name := range []string{"index", "whittle", "freshness"} {
 		p := policy(t, name)
 		trial := Trial{Policy: p, Estimator: estimator(t, "fixed"), Model: ModelOf(&p), Told: told, Probes: 1, Steady: true, Steps: 1 << 40}
-		for _, looks := range thrift.Some([]int{1, 3, 5, 7, 9, 12}) {
+		for _, looks := range testscale.Some([]int{1, 3, 5, 7, 9, 12}) {
 			ctx := &ending{context.Background(), looks}
 			if _, err := trial.Run(ctx); !errors.Is(err, context.Canceled) || ctx.left < -1 {
 				t.Errorf("%s: trial that ends at look %d: %v, %d looks more", name, looks, err, -ctx.left)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/scheduler"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // The known answers were simulated with changes and signals; here only signals are
@@ -43,7 +43,7 @@ func TestSignalsEarnWhatIsKnown(t *testing.T) {
 			told = append(told, p)
 		}
 		out := play(t, Trial{Policy: policy(t, "freshness"), Estimator: estimator(t, "fixed"), Model: Freshness, Told: told, Probes: probes,
-			Warm: 2000, Steps: int64(thrift.Rounds(40_000)), Seed: 3})
+			Warm: 2000, Steps: int64(testscale.Rounds(40_000)), Seed: 3})
 		return out.Value
 	}
 	mean := play(known.Cost.Nodes, known.Cost.Probes)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/scheduler"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 func policy(t testing.TB, name string) scheduler.PolicySpec {
@@ -132,7 +132,7 @@ func TestMemorylessCostsWhatTheoremThreeSays(t *testing.T) {
 				warm = 0
 			}
 			out := play(t, Trial{Policy: policy(t, "memoryless"), Estimator: estimator(t, "fixed"), Told: nodes(rates...),
-				Probes: c, Seed: 1, Steady: steady, Warm: warm, Steps: 200000 / thrift.By})
+				Probes: c, Seed: 1, Steady: steady, Warm: warm, Steps: 200000 / testscale.By})
 			// Its standard error is about half a percent: scheduler/known_test.go.
 			within(t, "memoryless on 2^-1..2^-10", out.Value, scheduler.MemorylessCost(rates, c), 0.025)
 		}

@@ -14,7 +14,7 @@ import (
 
 // job is a backup that is being made.
 type job struct {
-	*Courier
+	*Archiver
 	ctx    context.Context
 	dir    string           // of the snapshot
 	name   string           // of the backup
@@ -27,17 +27,17 @@ type job struct {
 	lost   bool      // a part of the log is gone, so that nothing can follow this backup
 }
 
-func (c *Courier) snapshotDir() string { return filepath.Join(c.workDir(), "copy") }
+func (c *Archiver) snapshotDir() string { return filepath.Join(c.workDir(), "copy") }
 
 // backup makes one.
-func (c *Courier) backup() (err error) {
+func (c *Archiver) backup() (err error) {
 	begun := c.o.Now()
 	before := int64(0)
 	c.note(func(s *Status) { s.Work, before = "backup", s.Sent })
 	if err := c.confirm(c.ctx); err != nil {
 		return err
 	}
-	j := &job{Courier: c, ctx: c.ctx, dir: c.snapshotDir(), name: begun.UTC().Format(nameLayout), there: map[string]int64{},
+	j := &job{Archiver: c, ctx: c.ctx, dir: c.snapshotDir(), name: begun.UTC().Format(nameLayout), there: map[string]int64{},
 		tables: map[string]table{}, before: before}
 	defer func() { err = errors.Join(err, os.RemoveAll(j.dir)) }()
 	if err := j.snapshot(); err != nil {
@@ -263,7 +263,7 @@ func (j *job) haveAll(pieces []piece) bool {
 
 // became notes that the backup is complete: the steps that follow are behind it.
 func (j *job) became(begun time.Time, took time.Duration) {
-	c := j.Courier
+	c := j.Archiver
 	c.chain = chain{base: j.name, broken: j.lost, at: c.chain.at, log: j.m.Log}
 	b := Backup{Name: j.name, Made: msTime(j.m.Made), Through: msTime(j.m.Through), Bytes: j.m.bytes()}
 	c.mu.Lock()

@@ -27,13 +27,13 @@ const separate = 100
 // errGap is returned when the log is gone where it should be read.
 var errGap = errors.New("the log was trimmed before it was uploaded")
 
-// uploader is what the goroutine of a courier works with.
+// uploader is what the goroutine of an archiver works with.
 type uploader struct {
-	c      *Courier
+	c      *Archiver
 	vault  *vault // nil before the target was reached
 	chain  chain
 	state  state
-	failed int // attempts in a row; guarded by Courier.mu
+	failed int // attempts in a row; guarded by Archiver.mu
 }
 
 // segmentAt returns the segment that has the position, moving it to the next segment from the end of one.
@@ -109,7 +109,7 @@ func (u *uploader) addLog(ctx context.Context, from position, b []byte) error {
 }
 
 // follow uploads what the log has gained, and tells of it.
-func (c *Courier) follow() error {
+func (c *Archiver) follow() error {
 	c.note(func(s *Status) { s.Work = "log" })
 	if err := c.confirm(c.ctx); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *Courier) follow() error {
 }
 
 // tell makes a step of what the log has gained, and returns the moments in it.
-func (c *Courier) tell(ctx context.Context) ([]moment, error) {
+func (c *Archiver) tell(ctx context.Context) ([]moment, error) {
 	c.mu.Lock()
 	moments, now := slices.Clone(c.moments), c.o.Now()
 	c.mu.Unlock()
@@ -158,7 +158,7 @@ func (c *Courier) tell(ctx context.Context) ([]moment, error) {
 }
 
 // lose notes that no step can follow any more.
-func (c *Courier) lose() {
+func (c *Archiver) lose() {
 	c.mu.Lock()
 	c.chain.broken = true
 	c.status.LogTime = time.Time{}
@@ -167,7 +167,7 @@ func (c *Courier) lose() {
 }
 
 // merge puts steps that have objects of their own into one: a restore, and a start, then have few to read.
-func (c *Courier) merge(ctx context.Context) error {
+func (c *Archiver) merge(ctx context.Context) error {
 	ch, all := &c.chain, step{Format: formatNumber}
 	for _, s := range ch.recent {
 		all.Log, all.Moments, all.Through = append(all.Log, s.Log...), append(all.Moments, s.Moments...), s.Through

@@ -9,7 +9,7 @@ import (
 )
 
 // connect opens the target, and finds out what is there.
-func (c *Courier) connect() (err error) {
+func (c *Archiver) connect() (err error) {
 	ctx := c.ctx
 	if err := os.RemoveAll(c.snapshotDir()); err != nil { // of a process that was killed
 		return err
@@ -53,8 +53,8 @@ func (c *Courier) connect() (err error) {
 	return nil
 }
 
-// claim makes this courier the one who writes to the target. One that has written there before does not take it back.
-func (c *Courier) claim(ctx context.Context, v *vault) error {
+// claim makes this archiver the one who writes to the target. One that has written there before does not take it back.
+func (c *Archiver) claim(ctx context.Context, v *vault) error {
 	id, now := c.o.Store.ID(), c.o.Now()
 	err := v.readMarker(ctx)
 	switch {
@@ -77,7 +77,7 @@ func (c *Courier) claim(ctx context.Context, v *vault) error {
 }
 
 // confirm fails if another one has taken the target over.
-func (c *Courier) confirm(ctx context.Context) error {
+func (c *Archiver) confirm(ctx context.Context) error {
 	if err := c.vault.readMarker(ctx); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c *Courier) confirm(ctx context.Context) error {
 }
 
 // survey learns which backups there are, and goes on behind the newest.
-func (c *Courier) survey(ctx context.Context) error {
+func (c *Archiver) survey(ctx context.Context) error {
 	names, err := c.vault.backups(ctx)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c *Courier) survey(ctx context.Context) error {
 }
 
 // keepState notes which pieces the tables of the newest snapshot have.
-func (c *Courier) keepState(tables map[string]table) error {
+func (c *Archiver) keepState(tables map[string]table) error {
 	c.state.Tables = tables
 	return c.state.write(c.workDir())
 }

@@ -11,7 +11,7 @@ import (
 
 // prune removes the backups that the plan does not keep, and then what none of those that stay names. The order matters: whatever
 // is listed is whole, wherever this is cut short.
-func (c *Courier) prune(ctx context.Context) error {
+func (c *Archiver) prune(ctx context.Context) error {
 	names, err := c.vault.backups(ctx)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func keptOf(names []string, p Plan, now time.Time) map[string]bool {
 
 // sweep removes the steps of backups that are gone, and the pieces that nobody names. If one of the objects that name pieces
 // cannot be read, no piece is removed.
-func (c *Courier) sweep(ctx context.Context, kept map[string]bool) error {
+func (c *Archiver) sweep(ctx context.Context, kept map[string]bool) error {
 	steps, err := c.vault.list(ctx, logPrefix)
 	if err != nil {
 		return err

@@ -198,9 +198,9 @@ func (b *bucketRig) List(_ context.Context, prefix string, f func(string, int64)
 	return nil
 }
 
-// rig is a courier of a model.
+// rig is an archiver of a model.
 type rig struct {
-	*Courier
+	*Archiver
 	t      *testing.T
 	model  *model
 	bucket *bucketRig
@@ -229,9 +229,9 @@ func (r *rig) encrypt() {
 	r.restart()
 }
 
-// restart replaces the courier, as another process would.
+// restart replaces the archiver, as another process would.
 func (r *rig) restart() {
-	if r.Courier != nil {
+	if r.Archiver != nil {
 		r.Close()
 	}
 	o := Options{Store: r.model, Dir: r.model.dir, Target: "s3://bucket/a", Open: func(string) (Target, error) { return r.bucket, nil },
@@ -240,7 +240,7 @@ func (r *rig) restart() {
 	if r.key != nil {
 		o.KeyFile = filepath.Join(r.model.dir, "key")
 	}
-	r.Courier = New(o)
+	r.Archiver = New(o)
 }
 
 // tick lets a second pass, and waits for what that begins.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// state is what a courier keeps beside the store: it says who it is, and which pieces the tables consist of, so that a table is
+// state is what an archiver keeps beside the store: it says who it is, and which pieces the tables consist of, so that a table is
 // read once. A table never changes, and its name is not used again in the same directory.
 type state struct {
 	Format int              `json:"format"`

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/scheduler"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // rated makes a schedule of nodes with given rates.
@@ -89,7 +89,7 @@ func TestCostIsSimulatedWhereItMustBe(t *testing.T) {
 		reward, bound float64
 		nodes         []scheduler.Params
 	}
-	for _, want := range thrift.Some([]simulated{{282.82533587817295, 285.570841526592, tableI(1, 0.7, 0.4, 0.3)},
+	for _, want := range testscale.Some([]simulated{{282.82533587817295, 285.570841526592, tableI(1, 0.7, 0.4, 0.3)},
 		{471.3825180448887, 471.3825180448886, tableI(1, 1, 1, 1)}}) {
 		c := cost(t, rated(t, whittle, want.nodes...))
 		if !c.Rewards || c.Method != BySimulation || c.Steps != 55440 || math.Abs(c.Value-want.reward) > 1e-9*want.reward ||
@@ -142,7 +142,7 @@ func TestCostOfALearnerIsThatOfWhatItBelieves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := n.Cost(context.Background(), thrift.Rounds[int64](costSteps))
+	got, err := n.Cost(context.Background(), testscale.Rounds[int64](costSteps))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 var _ structures.Value = (*Schedule)(nil)
@@ -194,7 +194,7 @@ func TestReplayOfRecordedChangesGivesTheSameBytes(t *testing.T) {
 		if err := s.Create(ch, c, 900); err != nil {
 			t.Fatal(err)
 		}
-		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 1)), thrift.Rounds(3000), func() {})
+		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 1)), testscale.Rounds(3000), func() {})
 		if s.Config().Policy != c.Policy {
 			policies++
 		}
@@ -249,7 +249,7 @@ func TestDirtyPagesAddUpToTheWholeValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		saves := 0
-		play(t, s, nil, rng, thrift.Rounds(2000), func() {
+		play(t, s, nil, rng, testscale.Rounds(2000), func() {
 			if rng.IntN(40) != 0 {
 				return
 			}
@@ -268,7 +268,7 @@ func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
 		if err := s.Create(nil, c, 900); err != nil {
 			t.Fatal(err)
 		}
-		play(t, s, nil, rand.New(rand.NewPCG(uint64(i), 3)), thrift.Rounds(1500), func() {})
+		play(t, s, nil, rand.New(rand.NewPCG(uint64(i), 3)), testscale.Rounds(1500), func() {})
 		disk.save(s)
 		loaded := disk.load(t)
 		a, b := new(structures.Change), new(structures.Change)
@@ -278,8 +278,8 @@ func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		play(t, s, a, rand.New(rand.NewPCG(uint64(i), 4)), thrift.Rounds(1500), func() {})
-		play(t, loaded, b, rand.New(rand.NewPCG(uint64(i), 4)), thrift.Rounds(1500), func() {})
+		play(t, s, a, rand.New(rand.NewPCG(uint64(i), 4)), testscale.Rounds(1500), func() {})
+		play(t, loaded, b, rand.New(rand.NewPCG(uint64(i), 4)), testscale.Rounds(1500), func() {})
 		if !bytes.Equal(a.Encoded(), b.Encoded()) || !bytes.Equal(encoding(s), encoding(loaded)) {
 			t.Errorf("%s/%s, seed %d: the loaded schedule went another way", c.Policy, c.Estimator, i)
 		}
@@ -296,7 +296,7 @@ func TestRecordsMeanTheSameWhereverTheScheduleWasLoaded(t *testing.T) {
 			t.Fatal(err)
 		}
 		copied, ops := New(testKey), 0
-		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 7)), thrift.Rounds(1500), func() {
+		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 7)), testscale.Rounds(1500), func() {
 			if ops++; rng.IntN(8) != 0 {
 				return
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // busy is a schedule of n nodes that suits any policy.
@@ -42,10 +42,10 @@ func TestProbesAllocateNothing(t *testing.T) {
 				}
 			}
 		}
-		for range thrift.Rounds(3000) {
+		for range testscale.Rounds(3000) {
 			probe()
 		}
-		if got := testing.AllocsPerRun(thrift.Rounds(1000), probe); got > 0 {
+		if got := testing.AllocsPerRun(testscale.Rounds(1000), probe); got > 0 {
 			t.Errorf("%s: NEXT and OBSERVE allocate %.0f times", spec.Name, got)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/structurestest"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // dump is all that can be seen of a stream.
@@ -312,7 +312,7 @@ func (m *model) check() {
 // the stream as it was, and what is read back from its pages give the same stream.
 func TestStreamEqualsItsModel(t *testing.T) {
 	done := map[string]int{}
-	for seed := range max(2, thrift.Rounds(uint64(8))) {
+	for seed := range max(2, testscale.Rounds(uint64(8))) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			m := &model{t: t, rng: rand.New(rand.NewPCG(seed, 1)), s: New(), groups: map[string]*groupModel{}, now: 1000, done: done}
 			m.run(3000, seed%4 == 0) // every fourth has no groups, so that it may be small
@@ -320,7 +320,7 @@ func TestStreamEqualsItsModel(t *testing.T) {
 	}
 	for _, name := range []string{"add", "delete", "trim", "setid", "group", "destroy", "groupset", "deliver", "redeliver", "ack", "claim", "delconsumer", "compact",
 		"release", "name", "again", "window", "trimacked", "unreferenced", "forget", "claimable"} {
-		if done[name] < 50/thrift.By {
+		if done[name] < 50/testscale.By {
 			t.Errorf("%s took effect %d times", name, done[name])
 		}
 	}

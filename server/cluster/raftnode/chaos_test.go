@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 var (
@@ -246,7 +246,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 			return learnersLease(t, seed, rules{learnersCount: true})
 		},
 	}
-	for _, name := range thrift.Some(slices.Sorted(maps.Keys(missing))) {
+	for _, name := range testscale.Some(slices.Sorted(maps.Keys(missing))) {
 		t.Run(name, func(t *testing.T) {
 			found(t, missing[name])
 		})

@@ -7,12 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/vigildb/vigil/structures/thrift"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 var (
 	firstSeed = flag.Uint64("seed", 0, "the first seed")
-	seeds     = flag.Uint64("seeds", thrift.Rounds(uint64(10)), "seeds to simulate")
+	seeds     = flag.Uint64("seeds", testscale.Rounds(uint64(10)), "seeds to simulate")
 	length    = flag.Duration("length", 20*time.Second, "virtual time in which everything fails")
 	lines     = flag.Int("lines", 150, "lines of the trace that are printed with a violation")
 )

@@ -31,10 +31,10 @@ type Segment struct {
 	Bytes  int64 // that never change
 }
 
-// Options say what a Courier works with.
+// Options say what an Archiver works with.
 type Options struct {
 	Store   Source
-	Dir     string // of the store: the courier keeps files in Dir/backup
+	Dir     string // of the store: the archiver keeps files in Dir/backup
 	Target  string
 	Open    Opener
 	KeyFile string // empty: nothing is encrypted
@@ -44,7 +44,7 @@ type Options struct {
 	Logf    func(warning bool, format string, args ...any)
 }
 
-// Plan is what may change while a Courier works.
+// Plan is what may change while an Archiver works.
 type Plan struct {
 	Every    time.Duration // between backups; 0: only when one is asked for
 	LogEvery time.Duration // between uploads of the log; 0: none
@@ -55,11 +55,11 @@ type Plan struct {
 // ErrRunning is returned when a backup is asked for and one is being made.
 var ErrRunning = errors.New("offsite: a backup is under way")
 
-// errTaken ends the work of a courier whose target another one has taken over.
+// errTaken ends the work of an archiver whose target another one has taken over.
 var errTaken = errors.New("another server of this store writes to the target now: give this one another prefix")
 
-// Courier takes a store to a target. Its methods are safe for concurrent use.
-type Courier struct {
+// Archiver takes a store to a target. Its methods are safe for concurrent use.
+type Archiver struct {
 	o      Options
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -78,7 +78,7 @@ type Courier struct {
 	uploader // used by the goroutine of work only
 }
 
-// Status is what is known of the work of a Courier.
+// Status is what is known of the work of an Archiver.
 type Status struct {
 	Target    string
 	Encrypted bool
@@ -112,23 +112,23 @@ func (s Status) Restorable() time.Time {
 	return time.Time{}
 }
 
-// New returns a courier, which does nothing before Tick is called.
-func New(o Options) *Courier {
-	c := &Courier{o: o}
+// New returns an archiver, which does nothing before Tick is called.
+func New(o Options) *Archiver {
+	c := &Archiver{o: o}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.status.Target, c.status.Encrypted = Shown(o.Target), o.KeyFile != ""
 	c.uploader.c = c
 	return c
 }
 
-// workDir is the directory of the courier's files.
-func (c *Courier) workDir() string { return filepath.Join(c.o.Dir, "backup") }
+// workDir is the directory of the archiver's files.
+func (c *Archiver) workDir() string { return filepath.Join(c.o.Dir, "backup") }
 
 // mostMoments bounds what waits for a target that cannot be reached: beyond, every second one is dropped.
 const mostMoments = 1 << 17
 
 // Tick is called about once a second. It notes what the newest record is and, if something is due, begins it in the background.
-func (c *Courier) Tick(p Plan) {
+func (c *Archiver) Tick(p Plan) {
 	record := c.o.Store.Record() // before the time is asked for: at that time it was there
 	now := c.o.Now()
 	c.mu.Lock()
@@ -149,7 +149,7 @@ func (c *Courier) Tick(p Plan) {
 	go c.do(job)
 }
 
-func (c *Courier) noteLocked(m moment) {
+func (c *Archiver) noteLocked(m moment) {
 	c.newest = m.Record
 	if n := len(c.moments); n > 0 && c.moments[n-1].Time >= m.Time {
 		m.Time = c.moments[n-1].Time // the clock was set back: what comes later counts as of the same time
@@ -165,7 +165,7 @@ func (c *Courier) noteLocked(m moment) {
 }
 
 // dueLocked returns what is to be done now.
-func (c *Courier) dueLocked(now time.Time) func() error {
+func (c *Archiver) dueLocked(now time.Time) func() error {
 	wanted := c.plan.Every > 0 && (c.status.Last.IsZero() || now.Sub(c.status.Last) >= c.plan.Every || now.Before(c.status.Last))
 	anew := c.plan.Every > 0 && c.plan.LogEvery > 0 && c.chain.broken
 	switch {
@@ -181,7 +181,7 @@ func (c *Courier) dueLocked(now time.Time) func() error {
 }
 
 // do does a job, and what becomes of it.
-func (c *Courier) do(job func() error) {
+func (c *Archiver) do(job func() error) {
 	defer c.work.Done()
 	err := job()
 	c.mu.Lock()
@@ -207,11 +207,11 @@ func (c *Courier) do(job func() error) {
 	c.o.Logf(true, "backup to %s: %v; trying again in %v", c.status.Target, err, wait)
 }
 
-// retryFirst is how long a courier waits after the first failure, and twice as long after each that follows, up to retryLast.
+// retryFirst is how long an archiver waits after the first failure, and twice as long after each that follows, up to retryLast.
 const retryFirst, retryLast = 5 * time.Second, 5 * time.Minute
 
 // Now asks for a backup, which begins with the next Tick.
-func (c *Courier) Now() error {
+func (c *Archiver) Now() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.asked || c.status.Work == "backup" {
@@ -222,7 +222,7 @@ func (c *Courier) Now() error {
 }
 
 // Status returns what is known now.
-func (c *Courier) Status() Status {
+func (c *Archiver) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.status
@@ -234,23 +234,23 @@ func (c *Courier) Status() Status {
 }
 
 // Await waits for the end of what is under way.
-func (c *Courier) Await() { c.work.Wait() }
+func (c *Archiver) Await() { c.work.Wait() }
 
 // Close cancels what is under way, and waits for its end. What is at the target is whole.
-func (c *Courier) Close() {
+func (c *Archiver) Close() {
 	c.cancel()
 	c.work.Wait()
 }
 
 // note changes the status.
-func (c *Courier) note(f func(*Status)) {
+func (c *Archiver) note(f func(*Status)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&c.status)
 }
 
 // planned returns the plan as it is now.
-func (c *Courier) planned() Plan {
+func (c *Archiver) planned() Plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.plan

@@ -1,6 +1,6 @@
 //go:build !race
 
-package thrift
+package testscale
 
 // By divides the rounds of a test.
 const By = 1

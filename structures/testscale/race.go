@@ -1,6 +1,6 @@
 //go:build race
 
-package thrift
+package testscale
 
 // By divides the rounds of a test: ten times fewer still see every path.
 const By = 10
