@@ -17,12 +17,13 @@ type (
 )
 
 // StartFeed gives a feed all later records, and returns the number of the last one before. It locks all shards for a moment. There is
-// one feed at a time, and none in a group.
+// one feed at a time. In a group only the leader has one, which is lost when another member leads: the error is ErrNotLeader. What it
+// is told may not be committed yet, see commits.Commits.AwaitRecord.
 func (s *Store) StartFeed(to Feed, o FeedOptions) (uint64, error) {
-	if s.member != nil {
-		return 0, ErrMember
-	}
 	defer s.keyspace.LockAll()()
+	if s.member.Follows() {
+		return 0, ErrNotLeader
+	}
 	if !s.feed.Start(to, o, s.files.Meta.Phys) {
 		return 0, errors.New("persistence: there is a feed")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -30,11 +31,8 @@ type Frozen struct {
 // Record is the number of the last record that it contains.
 func (f *Frozen) Record() uint64 { return f.record }
 
-// Freeze makes one. Nobody waits for it, and there is one at a time. A member of a group has none: ErrMember.
+// Freeze makes one. Nobody waits for it, and there is one at a time. That of a member of a group has what the group has committed.
 func (s *Store) Freeze() (*Frozen, error) {
-	if s.member != nil {
-		return nil, ErrMember
-	}
 	if !s.frozen.CompareAndSwap(false, true) {
 		return nil, ErrIntake
 	}
@@ -46,6 +44,10 @@ func (s *Store) Freeze() (*Frozen, error) {
 	return f, nil
 }
 
+// OfStoppedMember opens the store of a member of a group, which no server has open, to read it. It changes nothing that the
+// member or its group depend on. Frozen copies have all that the log has: nobody is there to say what of its end is committed.
+func OfStoppedMember(o *Options) { o.Replicator, o.stopped = member.Apart{}, true }
+
 func (s *Store) freeze() (*Frozen, error) {
 	// What is in the journal would have to be replayed.
 	if err := s.passes.Materialise(s.passes.Ctx); err != nil && !errors.Is(err, keyspace.ErrTorn) {
@@ -55,10 +57,20 @@ func (s *Store) freeze() (*Frozen, error) {
 	if err := s.opts.FS.RemoveAll(dir); err != nil {
 		return nil, err
 	}
+	o := s.opts
+	if m := s.member; m != nil {
+		newest := s.commits.Journal.Newest()
+		if err := s.commits.AwaitSync(newest); err != nil {
+			return nil, err
+		}
+		o.Replicator, o.committed = member.Apart{}, m.Log().Holding(newest)
+		if s.opts.stopped {
+			_, o.committed = m.Log().Bounds()
+		}
+	}
 	if err := s.Snapshot(dir, nil); err != nil {
 		return nil, err
 	}
-	o := s.opts
 	o.Dir, o.InMemory, o.MapTail, o.Reserve, o.OnEvent, o.IdleAfter, o.Sync = dir, false, nil, 0, nil, -1, SyncNever
 	o.MaxMemory, o.DerivedMaxMemory, o.Policy = leastFrozen, 0, eviction.Spill
 	if bound := s.eviction.Bound(); bound > 0 {

@@ -43,7 +43,7 @@ func TestMembersAgreeAndConfirmWhatIsCommitted(t *testing.T) {
 		runWorld(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
-	for _, what := range []string{"write", "reply", "election", "roll back", "crash", "death", "pass", "pass that waits", "refusal", "spill", "snapshot"} {
+	for _, what := range []string{"write", "reply", "election", "roll back", "crash", "death", "pass", "pass that waits", "refusal", "spill", "snapshot", "frozen copy", "told record", "lost feed"} {
 		if to-from >= 8 && effects[what] < 3 { // of a dozen and more as a rule: goroutines come in any order
 			t.Errorf("%s happened %d times, want 3", what, effects[what])
 		}
@@ -101,7 +101,9 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 			n.s.eviction.Set(pagedLimit(n.id), eviction.Spill, 5)
 			effects["spill"]++
 		case k == 36:
-			switch w.r.IntN(12) {
+			switch w.r.IntN(14) {
+			case 12, 13:
+				n.freeze()
 			case 0, 1, 2:
 				n.crash(w.r.IntN(3) * 50)
 			case 3, 4:
@@ -118,6 +120,9 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 			evictEverything(n.s)
 		default:
 			n.expire()
+		}
+		if n.checkFeed(); w.r.IntN(20) == 0 {
+			n.feed()
 		}
 		n.confirm()
 		o.confirm()

@@ -35,7 +35,7 @@ func (n *node) replace(disk *disktest.Disk) {
 
 // stop closes the store.
 func (n *node) stop() {
-	n.elected, n.leads, n.made, n.position = 0, false, nil, nil
+	n.elected, n.leads, n.made, n.position, n.fed = 0, false, nil, nil, nil
 	n.setRefuse(false)
 	n.s.stopPasses()
 	n.s.Member().Resign() // a pass that waits ends before the store may

@@ -60,6 +60,7 @@ type node struct {
 	made     []recordAt                 // records of clients that wait
 	position []uint64                   // theirs
 	passes   []chan error               // of the writeback that are under way
+	fed      *groupFeed                 // the last one, nil if there was none
 	told     map[byte]map[string]string // of texts, by the operation that changes them
 
 	mu     sync.Mutex

@@ -28,6 +28,9 @@ func (h memberHost) Options() *pebble.Options   { return h.s.files.Options(h.s.f
 func (h memberHost) Failed(err error) error     { return h.s.files.Failed(err) }
 func (h memberHost) Grown()                     { h.s.writer.Grown() }
 
+// Deposed implements member.Host. What the feed has told and the group has not committed may never be.
+func (h memberHost) Deposed() { h.s.feed.Lose("this server does not lead its group any more") }
+
 // AnyKeys implements member.Host.
 func (h memberHost) AnyKeys() bool {
 	for db := range h.s.files.Meta.Phys {
@@ -64,7 +67,7 @@ func (s *Store) join() {
 	s.member = member.New(member.Config{
 		Host: memberHost{s}, Log: operatorLog{s}, Replicator: s.opts.Replicator, Newest: newest,
 		Disk: &s.files.Disk, Keyspace: &s.keyspace, Journal: &s.commits.Journal, Durable: &s.commits.Durable, Size: &s.commits.Length, Expiries: &s.expiries,
-		FS: s.opts.FS, Dir: s.opts.Dir, Boot: s.opts.Boot, Tail: s.opts.Tail,
+		FS: s.opts.FS, Dir: s.opts.Dir, Boot: s.opts.Boot, Tail: s.opts.Tail, Committed: s.opts.committed,
 	})
 	s.commits.Join(s.member)
 }

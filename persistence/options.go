@@ -193,6 +193,10 @@ type Options struct {
 	OnConfiguration func(values map[string]string, changed []string)
 	// OnMoves is that of the moves of slots that are to be made.
 	OnMoves func(moves map[string]string, changed []string)
+	// committed is an entry of the log of the group up to which everything is committed, whatever the log says; 0 is none.
+	committed uint64
+	// stopped: see OfStoppedMember.
+	stopped bool
 	// Background is given each Task once, by Open, and makes its steps from then on,
 	// in any order and from any goroutines; nil is a goroutine for each, which does
 	// so when they are due. A simulation decides with it what happens when. Close

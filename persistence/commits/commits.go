@@ -135,6 +135,12 @@ func (s *Commits) RequestSync(lsn uint64) {
 	s.Journal.Signal()
 }
 
+// AwaitRecord waits until a record is on the device, or in a group committed. The record has to be one that is not given up: in a
+// group it is of the leadership of now.
+func (s *Commits) AwaitRecord(lsn uint64) error {
+	return s.Durable.WaitRecord(lsn, s.Journal.SignalNow)
+}
+
 // AwaitSync waits until the device has the journal up to a record: what is written to the
 // object store must not be ahead of it. In a group it waits for the commit first.
 func (s *Commits) AwaitSync(lsn uint64) error {

@@ -38,6 +38,8 @@ type Host interface {
 	Kept() (chunks []tail.Chunk, whole bool, err error)
 	// DropKept removes the tail, if there is one.
 	DropKept()
+	// Deposed says that the member does not lead any more. All shards are locked.
+	Deposed()
 	// Failed makes the store continue as after any failure of the disk, and returns the error.
 	Failed(err error) error
 }

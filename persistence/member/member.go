@@ -44,6 +44,12 @@ type Puller interface {
 	Attend()
 }
 
+// Apart is the Replicator of a copy that takes part in nothing: a member that reads what is committed, and never leads.
+type Apart struct{}
+
+// Propose takes nothing.
+func (Apart) Propose(uint64, []byte) error { return ErrNotLeader }
+
 // Member is a store as a member of a group of machines that share the data. Its journal is
 // the group's log: what one member, the leader, changes is proposed in place of being
 // written, counts when it is committed, and is applied by the others then. ADR 0047.
@@ -69,7 +75,8 @@ type Member struct {
 	fs         vfs.FS
 	dir        string
 	boot       [16]byte
-	kept       int64 // bytes that the log keeps for others
+	kept       int64  // bytes that the log keeps for others
+	committed  uint64 // Config.Committed
 
 	// leads is changed with all shards locked. Code that holds one may rely on it.
 	leads   atomic.Bool
@@ -121,12 +128,13 @@ type Config struct {
 	Dir        string
 	Boot       [16]byte // of the machine, zero if that is not known
 	Tail       int64    // bytes that the log keeps for other members
+	Committed  uint64   // entry of the log up to which everything is committed, whatever the log says; 0: none
 }
 
 // New makes a member, whose log is not open.
 func New(c Config) *Member {
 	m := &Member{host: c.Host, logger: c.Log, replicator: c.Replicator, disk: c.Disk, keyspace: c.Keyspace, journal: c.Journal,
-		durable: c.Durable, size: c.Size, expiries: c.Expiries, fs: c.FS, dir: c.Dir, boot: c.Boot, kept: c.Tail, syncNow: make(chan struct{}, 1)}
+		durable: c.Durable, size: c.Size, expiries: c.Expiries, fs: c.FS, dir: c.Dir, boot: c.Boot, kept: c.Tail, committed: c.Committed, syncNow: make(chan struct{}, 1)}
 	m.level.newest = c.Newest
 	if p, ok := c.Replicator.(Puller); ok && p.Wake() != nil {
 		m.pulled = true
@@ -143,6 +151,12 @@ func (m *Member) Open() error {
 	}
 	if err := m.readable(); err != nil {
 		return err
+	}
+	if state := m.log.State(); state.Commit < m.committed {
+		state.Commit = m.committed
+		if err := m.log.Append(nil, &state, true); err != nil {
+			return err
+		}
 	}
 	m.whole = m.boot != [16]byte{} && m.log.Boot().ID == m.boot
 	m.applied.Store(m.log.State().Commit)
@@ -333,6 +347,7 @@ func (m *Member) Follow() error {
 	all.AddAll()
 	m.keyspace.Lock(&all, true)
 	m.leads.Store(false)
+	m.host.Deposed()
 	stale := m.torn || m.keyspace.Tear.Torn() || m.journal.Newest() > m.durable.Synced()
 	m.keyspace.Unlock(&all)
 	m.live = nil
