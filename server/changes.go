@@ -10,8 +10,8 @@ import (
 
 // NewestChange returns the position behind all changes up to now, for consumers that keep positions by themselves.
 func (h host) NewestChange() (string, error) {
-	if h.srv.opts.Group != nil {
-		return "", commands.ErrMemberHasNoChanges
+	if !h.srv.leads() {
+		return "", commands.ErrFollowerHasNoChanges
 	}
 	at, err := h.srv.source.Newest()
 	if err != nil {
@@ -22,8 +22,8 @@ func (h host) NewestChange() (string, error) {
 
 // Changes returns changes behind a position.
 func (h host) Changes(from string, q *admin.ChangeQuery) (admin.ChangesRead, error) {
-	if h.srv.opts.Group != nil {
-		return admin.ChangesRead{}, commands.ErrMemberHasNoChanges
+	if !h.srv.leads() {
+		return admin.ChangesRead{}, commands.ErrFollowerHasNoChanges
 	}
 	at, err := source.ParsePosition(from)
 	if err != nil {

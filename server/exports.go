@@ -65,9 +65,6 @@ func (srv *Server) beginExport(ctx context.Context, o ExportOptions) (*exportJob
 	if !ok {
 		return nil, fmt.Errorf("%w %.40q: one of %q", errExportTarget, o.For, ExportTargets())
 	}
-	if srv.opts.Group != nil {
-		return nil, fmt.Errorf("an export from a member of a group is not possible: make a snapshot, and export what --restore makes of it: %w", persistence.ErrMember)
-	}
 	j := &exportJob{o: o, target: target}
 	var err error
 	j.transfer, err = srv.exports.begin(ctx, srv, "export", o.Path, j.done)

@@ -24,6 +24,8 @@ func infoReplication(t *info.Text, s *session) {
 	}
 	infoStream(t, s, m.ID, noReplicationID, int64(offset), -1)
 	info.Backlog(t, &source.Report{}, 0)
+	rep := s.srv.source.Report()
+	infoOutsiders(t, &rep)
 }
 
 // infoAlone shows the role of a server that is in no group: the stream of its master, or its own if replicas get one or it has never

@@ -134,6 +134,11 @@ func (m *messaging) leaveChannels() {
 // publishWords are the commands that publish, by pubsub.Kind.
 var publishWords = [3]string{pubsub.Channel: "PUBLISH", pubsub.ShardChannel: "SPUBLISH"}
 
+// tellReplicas lets replicas have a message.
+func (srv *Server) tellReplicas(kind pubsub.Kind, channel, payload []byte) {
+	srv.source.Interject(publishWords[kind], channel, payload)
+}
+
 // Publish delivers a message.
 func (m *messaging) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
 	s := m.s
@@ -142,7 +147,7 @@ func (m *messaging) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload 
 		if s.locked && c.InMulti { // replicas get it behind what was changed before it, which is not recorded yet
 			m.keep(n)
 		} else {
-			s.srv.source.Interject(publishWords[kind], channel, payload)
+			s.srv.tellReplicas(kind, channel, payload)
 		}
 		return m.publishHere(c, kind, channel, payload)
 	}
@@ -151,6 +156,7 @@ func (m *messaging) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload 
 	case s.locked && c.InMulti:
 		m.keep(n)
 	case s.srv.fanout.Ready(n.Position):
+		s.srv.tellReplicas(kind, channel, payload)
 		reached := m.publishHere(c, kind, channel, payload)
 		s.srv.fanout.Forward(kind, channel, payload)
 		return reached
@@ -188,7 +194,7 @@ func (m *messaging) announceKept(lsn uint64) {
 	}
 	for _, n := range m.kept {
 		if s.srv.opts.Group == nil { // those of this server have it already
-			s.srv.source.Interject(publishWords[n.Kind], n.Channel, n.Payload)
+			s.srv.tellReplicas(n.Kind, n.Channel, n.Payload)
 			continue
 		}
 		n.Position = lsn

@@ -32,6 +32,7 @@ func (srv *Server) openSource() {
 		Settings: func() *source.Settings { return &srv.settings().source },
 		Now:      srv.clock.Now,
 		Done:     srv.done,
+		Commits:  srv.opts.Group != nil,
 		Grew:     func() { srv.blocked.Poll() },
 		Go:       func(f func()) { srv.workers.Go(f) },
 		NewID:    func() string { return host{srv}.RandomHex(40) },
@@ -62,6 +63,9 @@ func (f feedStore) StartFeed(to persistence.Feed) (uint64, error) {
 
 // StopFeed ends it.
 func (f feedStore) StopFeed() { f.srv.store.StopFeed() }
+
+// AwaitRecord waits for a commit.
+func (f feedStore) AwaitRecord(lsn uint64) error { return f.srv.store.Commits().AwaitRecord(lsn) }
 
 // Cut makes a copy that nothing changes any more.
 func (f feedStore) Cut() (source.Cut, error) {
@@ -150,8 +154,8 @@ func (r *replicaLink) ReplicaSync(stream string, offset int64, old bool) error {
 	switch {
 	case s.Has(commands.ClientReplica):
 		return nil // as in Redis, which does not reply either
-	case s.srv.opts.Group != nil:
-		return commands.ErrMemberIsNoSource
+	case !s.srv.leads():
+		return commands.ErrFollowerIsNoSource
 	case s.began > 0 || s.conn.Unsent() > 0 || s.output.size() > 0:
 		return commands.ErrSyncPending
 	case !r.replica().Complete():
@@ -241,14 +245,28 @@ func (srv *Server) lonely() error {
 
 // infoReplicas shows the replicas of a server that is in no group.
 func infoReplicas(t *info.Text, s *session, rep *source.Report) {
-	slices.SortFunc(rep.Replicas, func(a, b source.ReplicaReport) int {
-		return cmp.Or(strings.Compare(a.IP, b.IP), cmp.Compare(a.Port, b.Port))
-	})
 	info.Field(t, "connected_slaves", len(rep.Replicas))
 	if c := s.srv.settings().conf; c.MinReplicas > 0 && c.MinReplicasMaxLag > 0 {
 		info.Field(t, "min_slaves_good_slaves", s.srv.source.Good(c.MinReplicasMaxLag))
 	}
+	infoEachReplica(t, "slave", rep)
+}
+
+// infoOutsiders shows the replicas of a leader, which are no members of the group, and the stream that they get.
+func infoOutsiders(t *info.Text, rep *source.Report) {
+	info.Field(t, "vigil_replicas", len(rep.Replicas))
+	if rep.Active {
+		info.Field(t, "vigil_stream_id", rep.ID)
+		info.Field(t, "vigil_stream_offset", rep.Offset)
+	}
+	infoEachReplica(t, "vigil_replica", rep)
+}
+
+func infoEachReplica(t *info.Text, name string, rep *source.Report) {
+	slices.SortFunc(rep.Replicas, func(a, b source.ReplicaReport) int {
+		return cmp.Or(strings.Compare(a.IP, b.IP), cmp.Compare(a.Port, b.Port))
+	})
 	for i, r := range rep.Replicas {
-		info.Field(t, fmt.Sprint("slave", i), fmt.Sprintf("ip=%s,port=%d,state=%s,offset=%d,lag=%d", r.IP, r.Port, r.State, r.Offset, int64(r.Lag/time.Second)))
+		info.Field(t, fmt.Sprint(name, i), fmt.Sprintf("ip=%s,port=%d,state=%s,offset=%d,lag=%d", r.IP, r.Port, r.State, r.Offset, int64(r.Lag/time.Second)))
 	}
 }

@@ -209,8 +209,16 @@ func (w writer) run(r *rig, c *testClient, n int) {
 // A server that loads the file and does what the stream says has the same keys in the end, whatever is written before, during and after the
 // synchronization.
 func TestReplicaHasTheSameKeysAsItsMaster(t *testing.T) {
-	for seed := range uint64(2) {
-		r, dir := newRig(t, func(o *Options) { o.Config = testConfig(t, "--notify-keyspace-events", "KEA") }), t.TempDir()
+	for seed := range uint64(3) {
+		master, dir := []func(*Options){func(o *Options) { o.Config = testConfig(t, "--notify-keyspace-events", "KEA") }}, t.TempDir()
+		g := newTestGroup(t)
+		if seed == 2 {
+			master = append(master, g.join)
+		}
+		r := newRig(t, master...)
+		if seed == 2 {
+			g.elect()
+		}
 		mirror := newRig(t, func(o *Options) { o.Config = testConfig(t, "--import-dir", dir) })
 		w, c, m := writer{rand.New(rand.NewPCG(seed, 1))}, r.dial(), mirror.dial()
 		m.do("DEBUG", "SET-ACTIVE-EXPIRE", "0")

@@ -214,7 +214,7 @@ func openRooms(srv *Server) {
 	srv.internalClient.srv = srv
 	srv.blocked.Open(&srv.internalClient)
 	srv.computes.Open(&srv.workers)
-	srv.fanout.Open(&srv.broker, srv.journal, srv.opts.Group)
+	srv.fanout.Open(&srv.broker, srv.journal, srv.opts.Group, srv.tellReplicas)
 	srv.channels.Open()
 	openPeers(srv)
 }

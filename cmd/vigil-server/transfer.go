@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/importer"
@@ -128,6 +129,10 @@ func (t *fileTransfer) run(config *conf.Config, stdin io.Reader, out, errOut io.
 	options := server.Options{Config: config, Log: log}
 	options.DerivedMaxMemory = derivedMaxMemory(config.Settings(), limit)
 	srv, err := server.Open(context.Background(), options)
+	if t.exports.Path != "" && errors.Is(err, persistence.ErrMember) {
+		options.Store = persistence.OfStoppedMember
+		srv, err = server.Open(context.Background(), options)
+	}
 	if err != nil {
 		return &exitStatus{statusNotRun, advise(err, config.Settings().Dir)}
 	}

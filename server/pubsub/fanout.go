@@ -55,6 +55,7 @@ type Fanout struct {
 	broker  *Broker
 	commits Commits
 	peers   Peers
+	feed    func(kind Kind, channel, payload []byte)
 
 	wake    chan struct{} // has room for one: a wake that is not taken yet is enough
 	waiting atomic.Int64  // messages in queue, and the one that is being published
@@ -65,9 +66,10 @@ type Fanout struct {
 	bytes int       // guarded by mu
 }
 
-// Open is called once, before anything is published. A server that is alone has no peers.
-func (f *Fanout) Open(b *Broker, c Commits, p Peers) {
-	f.broker, f.commits, f.peers = b, c, p
+// Open is called once, before anything is published. A server that is alone has no peers. feed is called with each message of
+// clients, of this server and others, that passes through here.
+func (f *Fanout) Open(b *Broker, c Commits, p Peers, feed func(kind Kind, channel, payload []byte)) {
+	f.broker, f.commits, f.peers, f.feed = b, c, p, feed
 	f.wake = make(chan struct{}, 1)
 }
 
@@ -101,6 +103,7 @@ func (f *Fanout) Forward(kind Kind, channel, payload []byte) {
 // Receive delivers a message that a client of another member has published.
 func (f *Fanout) Receive(kind byte, channel, payload []byte) {
 	if k := Kind(kind); k == Channel || k == ShardChannel {
+		f.feed(k, channel, payload)
 		f.broker.Publish(k, channel, payload, nil, nil)
 	}
 }
@@ -129,6 +132,7 @@ func (f *Fanout) Run(done <-chan struct{}) {
 func (f *Fanout) spread(m *Message) {
 	f.broker.Publish(m.Kind, m.Channel, m.Payload, nil, nil)
 	if !m.Local {
+		f.feed(m.Kind, m.Channel, m.Payload)
 		f.Forward(m.Kind, m.Channel, m.Payload)
 	}
 }

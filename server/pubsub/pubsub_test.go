@@ -222,7 +222,8 @@ func TestMessagesLeaveWhenWhatTheyTellOfIsCommitted(t *testing.T) {
 	var p Broker
 	var f Fanout
 	g := &group{upTo: 5, asked: make(chan uint64), more: make(chan uint64)}
-	f.Open(&p, g, g)
+	var fed []string
+	f.Open(&p, g, g, func(_ Kind, _, payload []byte) { fed = append(fed, string(payload)) })
 	c := newClient()
 	c.begin(&p, Channel, "ch")
 	message := func(text string, position uint64) Message {
@@ -264,12 +265,13 @@ func TestMessagesLeaveWhenWhatTheyTellOfIsCommitted(t *testing.T) {
 	f.Receive(byte(Pattern), []byte("ch"), []byte("no channel"))
 	f.Receive(byte(Channel), []byte("ch"), []byte("theirs"))
 	want(t, "of another member", c.got[len(c.got)-1], ">3 message ch theirs")
+	want(t, "replicas", strings.Join(fed, ", "), "now, later, behind, theirs")
 }
 
 // A publisher that outruns the group loses messages, and they do not fill the memory.
 func TestMessagesThatWaitAreBounded(t *testing.T) {
 	var f Fanout
-	f.Open(nil, nil, nil)
+	f.Open(nil, nil, nil, nil)
 	long := Message{Payload: make([]byte, fanoutBytes)}
 	f.put(long) // however long one is
 	f.put(Message{})

@@ -103,7 +103,7 @@ func (s *Source) visitedLocked() {
 // Options.Grew is called when there is more.
 func (s *Source) Changes(from Position, q *Query) (Read, error) {
 	s.mu.Lock()
-	end := s.log.end
+	end := max(s.shown, from.Offset)
 	s.visitedLocked()
 	s.mu.Unlock()
 	t := tail{s: s, id: from.ID, at: from.Offset, end: end}
@@ -135,7 +135,7 @@ func (s *Source) Changes(from Position, q *Query) (Read, error) {
 func (s *Source) await(offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.awaited = true; s.log.end > offset {
+	if s.awaited = true; s.shown > offset {
 		s.grewLocked()
 	}
 }

@@ -21,7 +21,7 @@ func (s *Source) Continue(id, former string, offset int64) error {
 	s.End("this server is a master now")
 	s.mu.Lock()
 	s.id, s.former, s.until = id, former, offset
-	s.log.restart(offset)
+	s.restartLocked(offset)
 	s.visitedLocked()
 	s.mu.Unlock()
 	return s.follow()

@@ -158,9 +158,9 @@ func (s *Source) follow() error {
 		s.mu.Unlock()
 		return nil
 	}
-	f := &feed{s}
+	f := &feed{s: s, recorded: make(chan struct{}, 1)}
 	s.feed, s.last, s.db = f, 0, -1
-	s.log.restart(s.log.end)
+	s.restartLocked(s.log.end)
 	s.active.Store(true)
 	s.mu.Unlock()
 	lsn, err := s.o.Store.StartFeed(f)
@@ -175,7 +175,10 @@ func (s *Source) follow() error {
 	case s.feed != f:
 		return errors.New("the stream of commands has ended")
 	case s.last == 0:
-		s.last = lsn
+		s.last, f.confirmed = lsn, lsn
+	}
+	if s.o.Commits {
+		s.o.Go(f.confirm)
 	}
 	return nil
 }

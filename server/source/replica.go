@@ -119,7 +119,7 @@ func (s *Source) goesOnLocked(r *Replica, id string, offset int64) bool {
 	switch {
 	case id == "?":
 		return false
-	case s.feed == nil || !s.knowsLocked(id, offset-1) || !s.log.has(offset-1): // the protocol counts bytes from 1
+	case s.feed == nil || !s.knowsLocked(id, offset-1) || !s.log.has(offset-1) || offset-1 > s.shown: // the protocol counts bytes from 1
 		s.counts.Refused++
 		return false
 	}
@@ -215,13 +215,13 @@ func (r *Replica) Fill(dst []byte, n int) (b []byte, more, over bool) {
 		dst = r.fillFileLocked(dst, n)
 	}
 	if r.state == online && !r.over {
-		size := min(int64(n), s.log.end-r.offset)
+		size := max(0, min(int64(n), s.shown-r.offset))
 		dst = s.log.read(dst, r.offset, int(size))
 		r.offset += size
-		more = r.offset < s.log.end
+		more = r.offset < s.shown
 	}
 	if r.state == bulk {
-		more = r.pass != nil && r.at < r.pass.size
+		more = r.pass != nil && r.at < r.pass.size && (r.pass.spool == nil || r.pass.complete)
 	}
 	if len(dst) > from {
 		r.moved = s.o.Now()

@@ -18,6 +18,9 @@ type Store interface {
 	// StartFeed gives a feed all records behind the one whose number it returns.
 	StartFeed(to persistence.Feed) (uint64, error)
 	StopFeed()
+	// AwaitRecord waits until a record that the feed was told is one that no failure takes back. It returns at once with an error
+	// when the feed is lost. Where records are not taken back, it is not called: see Options.Commits.
+	AwaitRecord(lsn uint64) error
 	// Cut returns the keys as they are behind some record, which is not before the last one at the time of the call.
 	Cut() (Cut, error)
 }
@@ -69,6 +72,7 @@ type Options struct {
 	Done     context.Context // ends passes
 	Go       func(f func())  // runs f in a goroutine that the owner waits for
 	NewID    func() string   // 40 random hexadecimal digits
+	Commits  bool            // in a group: replicas get records when these are committed
 	Grew     func()          // the stream has more for one who has read it to its end; called with locks held, and must not wait
 	Logf     func(format string, args ...any)
 }
@@ -88,6 +92,7 @@ type Source struct {
 	log      backlog
 	db       int    // database that the stream has selected, -1: none
 	last     uint64 // last record in it, 0 before the first is known
+	shown    int64  // offset up to which replicas may have the stream: log.end, but for Options.Commits
 	cutting  *cutting
 	replicas map[*Replica]struct{}
 	pass     *pass     // nil if none is under way
@@ -111,7 +116,11 @@ func New(id string, o Options) *Source {
 }
 
 // feed is what the store tells records to. Another one takes its place when something cannot be told.
-type feed struct{ s *Source }
+type feed struct {
+	s         *Source
+	recorded  chan struct{} // capacity 1: a token says that there is a record to be committed
+	confirmed uint64        // last record that is, guarded by s.mu
+}
 
 // Record adds a record to the stream.
 func (f *feed) Record(lsn uint64, t persistence.Told) {
@@ -121,13 +130,63 @@ func (f *feed) Record(lsn uint64, t persistence.Told) {
 	if s.feed != f {
 		return
 	}
+	s.last = lsn // first: what is told of it is not shown before it is confirmed
 	if t.Count > 0 {
 		s.tellLocked(&t)
 	}
 	if s.cutting != nil {
 		s.cutting.add(s.log.end)
 	}
-	s.last = lsn
+	if s.o.Commits {
+		select {
+		case f.recorded <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// confirm shows what is committed to replicas, until the feed ends.
+func (f *feed) confirm() {
+	s := f.s
+	for {
+		select {
+		case <-f.recorded:
+		case <-s.o.Done.Done():
+			return
+		}
+		s.mu.Lock()
+		lsn, end, over := s.last, s.log.end, s.feed != f
+		s.mu.Unlock()
+		if over || s.o.Store.AwaitRecord(lsn) != nil { // the feed is lost then
+			return
+		}
+		s.mu.Lock()
+		if over = s.feed != f; !over {
+			f.confirmed = lsn
+			s.showLocked(end)
+		}
+		s.mu.Unlock()
+		if over {
+			return
+		}
+	}
+}
+
+// showLocked lets replicas have the stream up to an offset, or to its end if all records in it are committed.
+func (s *Source) showLocked(to int64) {
+	if !s.o.Commits || s.feed != nil && s.feed.confirmed == s.last {
+		to = s.log.end
+	}
+	if to <= s.shown {
+		return
+	}
+	s.shown = to
+	for r := range s.replicas {
+		if r.state == online {
+			r.wakeLocked()
+		}
+	}
+	s.grewLocked()
 }
 
 // tellLocked adds the commands of a record.
@@ -169,15 +228,12 @@ func (s *Source) addedLocked() {
 			continue
 		}
 		keep = min(keep, r.offset)
-		if r.state == online {
-			r.wakeLocked()
-		}
 	}
 	if c := s.cutting; c != nil && (set.Hard == 0 || s.log.end-c.from <= max(set.Hard, set.Backlog)) {
 		keep = min(keep, c.from)
 	}
 	s.log.trim(keep)
-	s.grewLocked()
+	s.showLocked(s.shown)
 }
 
 // Lost says that the stream has come to an end.
@@ -193,6 +249,12 @@ func (f *feed) Lost(why string) {
 
 // endLocked ends the stream. Another one begins with the next full sync.
 func (s *Source) endLocked(why string) {
+	if f := s.feed; f != nil && s.o.Commits {
+		select { // it sees that it is over
+		case f.recorded <- struct{}{}:
+		default:
+		}
+	}
 	s.feed, s.cutting, s.db, s.last = nil, nil, -1, 0
 	s.active.Store(false)
 	for r := range s.replicas {
@@ -201,8 +263,14 @@ func (s *Source) endLocked(why string) {
 		}
 	}
 	s.id, s.former = s.o.NewID(), ""
-	s.log.restart(s.log.end)
+	s.restartLocked(s.log.end)
 	s.grewLocked()
+}
+
+// restartLocked goes on at an offset, with nothing before it.
+func (s *Source) restartLocked(at int64) {
+	s.log.restart(at)
+	s.shown = at
 }
 
 // Interject puts a command between records, if anybody listens.

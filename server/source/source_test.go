@@ -34,6 +34,8 @@ type rig struct {
 	fails   error
 	formats []Format
 	stop    context.CancelFunc
+	// committed gets up to which record a group has committed; closed, that no more are.
+	committed chan uint64
 }
 
 func newRig(t *testing.T) *rig {
@@ -64,6 +66,23 @@ func (r *rig) StartFeed(to persistence.Feed) (uint64, error) {
 
 // StopFeed ends it.
 func (r *rig) StopFeed() { r.feeding = nil }
+
+// AwaitRecord waits until commit is called.
+func (r *rig) AwaitRecord(lsn uint64) error {
+	for {
+		select {
+		case upTo, ok := <-r.committed:
+			if !ok {
+				return errors.New("given up")
+			}
+			if upTo >= lsn {
+				return nil
+			}
+		case <-r.t.Context().Done():
+			return r.t.Context().Err()
+		}
+	}
+}
 
 // Cut records one more before the cut, and what during does behind it.
 func (r *rig) Cut() (Cut, error) {
@@ -515,4 +534,84 @@ func TestPositionsAreReadBack(t *testing.T) {
 	if got, err := ParsePosition(at.String()); got != at || err != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
+}
+
+// In a group replicas get a record when that is committed, and what was put between records not before those that it stands behind.
+func TestReplicasOfAGroupGetWhatIsCommitted(t *testing.T) {
+	r := newRig(t)
+	r.o.Commits, r.committed = true, make(chan uint64)
+	woken := make(chan struct{}, 1)
+	p := &peer{Replica: r.NewReplica("10.0.0.1", func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	}, func(string) {})}
+	p.Sync("?", -1, false)
+	pass := r.passes[0]
+	r.passes = nil
+	pass()
+	ended := make(chan struct{})
+	confirm := r.passes[0]
+	go func() {
+		confirm()
+		close(ended)
+	}()
+	r.committed <- r.lsn // the record that comes with the cut
+	p.take(1 << 20).got.Reset()
+	r.Interject("PUBLISH", []byte("A"), []byte("M"))
+	p.take(100)
+	for !strings.Contains(p.got.String(), "PUBLISH") {
+		<-woken
+		p.take(100)
+	}
+	p.got.Reset()
+
+	at, err := r.Newest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.record(0, "A", "B")
+	r.Interject("PUBLISH", []byte("C"), []byte("M"))
+	p.take(100).want(t, "")
+	if read, err := r.Changes(at, &Query{}); err != nil || len(read.Changes) > 0 || read.Behind != 0 {
+		t.Errorf("a consumer gets %+v, %v", read, err)
+	}
+	other := r.peer()
+	if other.Sync(r.Report().ID, r.Offset()+1, false); other.state == online {
+		t.Error("a replica goes on behind what is not committed")
+	}
+	other.Leave()
+	select {
+	case <-woken: // by what was before
+	default:
+	}
+	grown := r.grown
+	r.committed <- r.lsn
+	<-woken
+	p.take(100).want(t, "| SELECT 0| MULTI| A| B| EXEC| PUBLISH C M")
+	if read, err := r.Changes(at, &Query{}); err != nil || len(read.Changes) != 2 || r.grown != grown+1 {
+		t.Errorf("a consumer gets %+v, %v, and was told %d times", read, err, r.grown-grown)
+	}
+	r.record(0, "LOST")
+	close(r.committed) // it is given up
+	<-ended
+	r.feeding.Lost("another one leads")
+	if p.take(100).want(t, ""); !p.over {
+		t.Error("the replica is kept")
+	}
+}
+
+// Between the length of a file and the file comes no sign of life.
+func TestNothingStandsBetweenALengthAndItsFile(t *testing.T) {
+	r := newRig(t)
+	p := r.peer()
+	r.closing = func() { // the length was sent, and the pass is not over
+		r.now = r.now.Add(time.Second)
+		r.Tick()
+		p.take(100)
+	}
+	p.Sync("?", -1, true)
+	r.run()
+	p.take(100).want(t, "$13\r\nkeys behind 1")
 }

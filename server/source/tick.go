@@ -35,7 +35,7 @@ func (s *Source) Tick() {
 // tickLocked looks after a replica.
 func (s *Source) tickLocked(r *Replica, set *Settings, now time.Time) {
 	switch {
-	case r.state == waiting, r.state == bulk && r.pass != nil && r.pass.spool != nil && !r.pass.complete:
+	case r.state == waiting, r.state == bulk && r.pass != nil && r.pass.spool != nil && r.pass.size == 0: // no length was sent yet
 		if len(r.out) < blockBytes { // it is there, and knows that this server is
 			r.out = append(r.out, '\n')
 		}
@@ -50,7 +50,7 @@ func (s *Source) tickLocked(r *Replica, set *Settings, now time.Time) {
 	case r.state >= acking && !r.old && now.Sub(r.heard) > set.Timeout:
 		s.dropLocked(r, fmt.Sprintf("it has confirmed nothing for %v", set.Timeout))
 		return
-	case r.state == online && r.offset < s.log.end && now.Sub(r.moved) > set.Timeout:
+	case r.state == online && r.offset < s.shown && now.Sub(r.moved) > set.Timeout:
 		s.dropLocked(r, fmt.Sprintf("it has taken nothing for %v", set.Timeout))
 		return
 	}
