@@ -9,6 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/types"
 )
 
 // format2Sum is the checksum of all stores in format 2 that are in testdata. No version can write them any more, so it never
@@ -20,7 +26,7 @@ func goldenFiles(t *testing.T, format string, count int, f func(path string, b [
 	t.Helper()
 	stores, err := filepath.Glob(filepath.Join("testdata", format+"*"))
 	if err != nil || len(stores) != count {
-		t.Fatalf("the stores in %s are %q: %v", format, stores, err)
+		t.Fatalf("%d stores in testdata are in %s, want %d, error %v: %q", len(stores), format, count, err, stores)
 	}
 	for _, store := range stores {
 		if err := filepath.WalkDir(store, func(path string, d fs.DirEntry, err error) error {
@@ -45,6 +51,42 @@ func TestStoresOfFormat2AreUnchanged(t *testing.T) {
 	})
 	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != format2Sum {
 		t.Errorf("the stores in format 2 have the checksum %s, want %s", got, format2Sum)
+	}
+}
+
+// A type whose values no store in testdata has could change what it writes, and no test would see it.
+func TestGoldenStoresHaveEveryType(t *testing.T) {
+	dirs, err := filepath.Glob("testdata/format3*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := map[structures.Kind]bool{}
+	for _, golden := range dirs {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
+			t.Fatal(err)
+		}
+		s := openGolden(t, dir)
+		it, err := s.files.Disk.DB.NewIter(&pebble.IterOptions{LowerBound: format.AppendGroup(nil, format.PrefixHead), UpperBound: format.AppendGroupEnd(nil, format.PrefixHead)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for it.First(); it.Valid(); it.Next() {
+			h, err := format.DecodeHead(it.Value())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored[h.Kind] = true
+		}
+		if err := it.Close(); err != nil {
+			t.Error(err)
+		}
+		closeStore(t, s)
+	}
+	for _, row := range types.All() {
+		if !stored[row.Kind] {
+			t.Errorf("%s: no store in testdata has one; golden_sketches_test.go is an example of a test that writes a store", row.Name)
+		}
 	}
 }
 

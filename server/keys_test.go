@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/testscale"
+	"github.com/vigildb/vigil/structures/types"
 )
 
 // The keys of a call are found by its row, for its locks, the rules of its user, slots, client-side
@@ -188,6 +189,22 @@ var typedKeys = [][]string{
 // typeOfFamily is which of typedKeys the rows of most families use.
 var typeOfFamily = map[string]int{"string": 0, "bitmap": 0, "list": 1, "hash": 2, "set": 3, "sorted-set": 4, "geo": 4, "stream": 5, "bf": 6, "sched": 7, "place": 8, "hyperloglog": 9,
 	"cf": 10, "cms": 11, "topk": 12, "tdigest": 13, "json": 14}
+
+func TestTypedKeysHaveEveryType(t *testing.T) {
+	c, made := newRig(t).dial(), map[string]bool{}
+	for i, call := range typedKeys {
+		key := fmt.Sprint(i)
+		call = slices.Clone(call)
+		call[slices.Index(call, "KEY")] = key
+		c.do(call...)
+		made[c.do("TYPE", key)] = true
+	}
+	for _, row := range types.All() {
+		if !made[row.Name] {
+			t.Errorf("typedKeys has no call that makes a %s: it gets one, and typeOfFamily the group of its commands", row.Name)
+		}
+	}
+}
 
 // fillOdd makes keys with odd names of a type, or of all of them if it is negative.
 func fillOdd(c *testClient, kind int) {

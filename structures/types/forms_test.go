@@ -12,6 +12,9 @@ func TestTableHasAllOperations(t *testing.T) {
 	var keys structures.HashKeys
 	samples := samples(t, &keys)
 	for _, row := range All() {
+		if len(row.Forms) == 0 {
+			continue // TestFormsAreInTheOrderOfTheirLevels says so
+		}
 		v := samples[row.Kind]
 		newest := row.Forms[len(row.Forms)-1].Ops
 		for op := structures.FirstOp; op < 256; op++ {
@@ -27,7 +30,7 @@ func TestTableHasAllOperations(t *testing.T) {
 func TestFormsAreInTheOrderOfTheirLevels(t *testing.T) {
 	for _, row := range All() {
 		if len(row.Forms) == 0 {
-			t.Errorf("%s: nothing says since which level of a group there are such values", row.Name)
+			t.Errorf("%s: its row has no Forms: they say since which level of a group there are such values, see forms.go", row.Name)
 			continue
 		}
 		before := Form{Ops: structures.FirstOp}

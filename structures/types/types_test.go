@@ -3,6 +3,9 @@ package types
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/vigildb/vigil/placement"
@@ -25,7 +28,7 @@ import (
 	"github.com/vigildb/vigil/structures/zset"
 )
 
-// samples returns a small value of each type.
+// samples returns a small value of each type that the table has, and of no other.
 func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]structures.Value {
 	t.Helper()
 	elements, fields, filter := list.New(), hash.New(keys), bloom.New()
@@ -69,11 +72,22 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	entries.Add(nil, stream.ID{Ms: 1}, [][]byte{[]byte("field"), []byte("value")}, stream.PageLimits{})
 	sorted := zset.New(keys)
 	sorted.Add(nil, []byte("member"), 1, 0)
-	return map[structures.Kind]structures.Value{
+	all := map[structures.Kind]structures.Value{
 		structures.KindString: text.New([]byte("bytes")), structures.KindList: elements, structures.KindHash: fields,
 		structures.KindSet: members, structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
 		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindJSON: doc, structures.KindCuckoo: slots, structures.KindTDigest: digest, structures.KindTopK: top, structures.KindCountMin: counts,
 	}
+	for _, row := range All() {
+		if all[row.Kind] == nil {
+			t.Fatalf("%s: there is no sample of the type: the map in samples (types_test.go) gets one", row.Name)
+		}
+	}
+	for kind := range all {
+		if Of(kind) == nil {
+			t.Fatalf("kind %d has a sample and no row in the table (types.go)", kind)
+		}
+	}
+	return all
 }
 
 func TestEachRowDecodesWhatItsTypeEncodes(t *testing.T) {
@@ -82,10 +96,6 @@ func TestEachRowDecodesWhatItsTypeEncodes(t *testing.T) {
 	names := map[string]bool{"none": true, "unknown": true}
 	for _, row := range All() {
 		v := samples[row.Kind]
-		if v == nil {
-			t.Fatalf("%s: there is no sample of the type", row.Name)
-		}
-		delete(samples, row.Kind)
 		if names[row.Name] || row.Plural == "" || Of(row.Kind).Name != row.Name || Name(row.Kind) != row.Name {
 			t.Errorf("%s: name or kind is there twice, or incomplete", row.Name)
 		}
@@ -99,8 +109,21 @@ func TestEachRowDecodesWhatItsTypeEncodes(t *testing.T) {
 			t.Errorf("%s: 40 bytes of garbage: error %v", row.Name, err)
 		}
 	}
-	for kind := range samples {
-		t.Errorf("kind %d has no row", kind)
+}
+
+// The numbers of the kinds are on disk: the page about that has them all.
+func TestFormatPageHasEveryKind(t *testing.T) {
+	const file = "../../docs/format.md"
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, kinds, _ := strings.Cut(string(page), "\n## Kinds\n")
+	kinds, _, _ = strings.Cut(kinds, "\n## ")
+	for _, row := range All() {
+		if line := fmt.Sprintf(" | %d |\n", row.Kind); !strings.Contains(kinds, line) {
+			t.Errorf("%s: the table under Kinds in %s has no line that ends with %q", row.Name, file, line)
+		}
 	}
 }
 
