@@ -2,7 +2,6 @@ package conf
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 )
-
-var update = flag.Bool("update", false, "write docs/configuration.md")
 
 func get(c *Config, name string) string {
 	for _, p := range c.Get([]string{name}, glob) {
@@ -229,19 +226,6 @@ func TestReadersNeverSeeHalfAChange(t *testing.T) {
 	}
 	close(done)
 	readers.Wait()
-}
-
-func TestDocumentationIsFresh(t *testing.T) {
-	const file = "../../docs/configuration.md"
-	if *update {
-		if err := os.WriteFile(file, []byte(Markdown()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(file)
-	if err != nil || string(text) != Markdown() {
-		t.Errorf("%s is stale (%v): go test ./server/conf -run Documentation -update", file, err)
-	}
 }
 
 func BenchmarkSettings(b *testing.B) {
