@@ -20,7 +20,7 @@ func TestFormsHaveLevelsThatThereAre(t *testing.T) {
 	for _, row := range types.All() {
 		for _, f := range row.Forms {
 			if WhatLevelAdds(f.Level) == "" {
-				t.Errorf("%s: form %v has a level that adds nothing", row.Name, f)
+				t.Errorf("%s: form %v has a level that is not in level.go", row.Name, f)
 			}
 		}
 	}

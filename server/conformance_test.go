@@ -333,10 +333,10 @@ func TestEveryCommandHasALineThatSucceedsAndOneThatFails(t *testing.T) {
 	}
 	for _, c := range table.All() {
 		if !good[c.Name] && c.Run != nil && !needsAProcess(c) {
-			t.Errorf("no script has a %s that succeeds", c.Name)
+			t.Errorf("no commands/*/testdata/*.txt has a %s that succeeds", c.Name)
 		}
 		if !bad[c.Name] && canFail(c) {
-			t.Errorf("no script has a %s that fails", c.Name)
+			t.Errorf("no commands/*/testdata/*.txt has a %s that fails", c.Name)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestTypesWaitForTheirLevel(t *testing.T) {
 		}
 		calls := laterKinds[row.Kind]
 		if len(calls) == 0 {
-			t.Errorf("%s: no call is known that makes one", row.Name)
+			t.Errorf("%s: laterKinds has no call that makes one", row.Name)
 			continue
 		}
 		t.Run(row.Name, func(t *testing.T) {

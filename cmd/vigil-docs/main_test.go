@@ -67,7 +67,7 @@ func TestEveryGroupHasATitle(t *testing.T) {
 	}
 	for line := range strings.Lines(pages[1].text) {
 		if title, ok := strings.CutPrefix(line, "## "); ok && title[0] >= 'a' && title[0] <= 'z' {
-			t.Errorf("group %q has no title", strings.TrimSpace(title))
+			t.Errorf("group %q has no title in groupTitles (documents.go)", strings.TrimSpace(title))
 		}
 	}
 }

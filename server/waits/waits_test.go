@@ -61,8 +61,11 @@ func TestEveryCommandHasACaseOrAReason(t *testing.T) {
 	known := map[string]bool{}
 	for _, c := range table.All() {
 		known[c.Name] = true
-		if cases[c.Name] == (waits.Sizeless[c.Name] != "") {
-			t.Errorf("%s: a case %v, a reason for none %q; want one of the two", c.Name, cases[c.Name], waits.Sizeless[c.Name])
+		switch reason := waits.Sizeless[c.Name]; {
+		case !cases[c.Name] && reason == "":
+			t.Errorf("%s: want a case in cases_*.go, or in Sizeless (cases.go) the reason why it needs none", c.Name)
+		case cases[c.Name] && reason != "":
+			t.Errorf("%s: there is a case, and in Sizeless a reason for none: %s", c.Name, reason)
 		}
 	}
 	for name := range cases {
