@@ -36,7 +36,7 @@ func TestLookShowsValuesOfEveryType(t *testing.T) {
 	for _, typ := range types.All() {
 		texts := shown[typ.Name]
 		if texts == nil {
-			t.Errorf("values of type %s are not looked at by this test", typ.Name)
+			t.Errorf("%s: want a key of the type in oneOfEach, what its page shows in shown, and what reads it in look.go", typ.Name)
 			continue
 		}
 		page := r.get("/key?key=" + url.QueryEscape(typ.Name))
