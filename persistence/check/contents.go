@@ -74,7 +74,7 @@ func (c *checker) contents() error {
 
 // files describes the log.
 func (c *checker) files() storelog.Config {
-	return storelog.Config{FS: c.FS, Dir: c.Dir, Secret: c.meta.Secret, From: c.meta.Segment, Synced: c.synced}
+	return storelog.Config{FS: c.FS, Dir: c.Dir, Secret: c.meta.Secret, From: c.meta.Segment, Fresh: c.meta.Unmade, Synced: c.synced}
 }
 
 func (c *checker) size(files int, bytes int64) {

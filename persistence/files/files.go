@@ -104,9 +104,10 @@ func (f *Files) WriteMeta(m *format.Meta, add func(b *pebble.Batch) error) error
 // writeback is locked.
 func (f *Files) Cut(m format.Meta, segment uint64, add func(b *pebble.Batch) error) error {
 	m.Segment = max(f.segment, segment)
+	m.Unmade = m.Unmade && segment == 0 // what is cut off is in a segment, unless memory does not say in which
 	err := f.WriteMeta(&m, add)
 	if err == nil {
-		f.segment = m.Segment
+		f.segment, f.Meta.Unmade = m.Segment, m.Unmade
 	}
 	return err
 }

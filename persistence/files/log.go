@@ -20,7 +20,7 @@ const smallSegment, segmentPart = 1 << 20, 256
 
 // LogConfig describes the log.
 func (f *Files) LogConfig() storelog.Config {
-	c := storelog.Config{FS: f.FS, Dir: f.Dir, Secret: f.Meta.Secret, From: f.Meta.Segment,
+	c := storelog.Config{FS: f.FS, Dir: f.Dir, Secret: f.Meta.Secret, From: f.Meta.Segment, Fresh: f.Meta.Unmade,
 		Synced: f.Marked.Mark.State().Segments(), Note: f.Marked.Mark.Segment, Recycle: true, Extend: f.FS == vfs.Default}
 	if c.SegmentBytes = f.SegmentBytes; c.SegmentBytes > 0 {
 		return c
@@ -129,11 +129,11 @@ func (f *Files) cutChunks(d *log.Damage) error {
 		return nil
 	}
 	meta := f.Meta
-	meta.Segment = 0 // the log begins anew
+	meta.Segment, meta.Unmade = 0, false // the log begins anew
 	if err := f.WriteMeta(&meta, nil); err != nil {
 		return err
 	}
-	f.Meta.Segment, f.segment = 0, 0
+	f.Meta.Segment, f.Meta.Unmade, f.segment = 0, false, 0
 	return nil
 }
 

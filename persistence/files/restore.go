@@ -93,7 +93,7 @@ func (f *Files) shorten(last uint64) error {
 	if reached := f.newest(); last < reached {
 		return fmt.Errorf("values hold changes up to record %d, so the log cannot end with record %d", reached, last)
 	}
-	_, at, err := chunklog.Shorten(storelog.Config{FS: f.FS, Dir: f.Dir, Secret: f.Meta.Secret, From: f.Meta.Segment, Synced: mark.Segments()}, last)
+	_, at, err := chunklog.Shorten(storelog.Config{FS: f.FS, Dir: f.Dir, Secret: f.Meta.Secret, From: f.Meta.Segment, Fresh: f.Meta.Unmade, Synced: mark.Segments()}, last)
 	if err != nil {
 		return damaged(err)
 	}

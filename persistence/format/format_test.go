@@ -52,6 +52,8 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 	SealChunk(chunk, 258, ChunkApart)
 	m := Meta{Secret: [16]byte{1, 15: 16}, Trimmed: journal.Position{LSN: 2, Index: 1}, Mapped: 3, Next: 5, Phys: []uint32{0, 4}, Pebble: true}
 	logged := Meta{Secret: m.Secret, Trimmed: m.Trimmed, Mapped: 3, Next: 5, Phys: m.Phys, Segment: 6}
+	unmade := logged
+	unmade.Unmade = true
 	entry := append(make([]byte, EntryHeader), 2, OpDelete, 0)
 	PutEntryHeader(entry, 258, 259, ChunkApart)
 	for _, c := range []struct {
@@ -80,6 +82,9 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 		{"meta of format 3", logged.Append(nil), "03000000" + "f71cfa39" + "0110000000" + "01000000000000000000000000000010" +
 			"0210000000" + "0200000000000000" + "0100000000000000" +
 			"0314000000" + "0300000000000000" + "05000000" + "00000000" + "04000000" + "0508000000" + "0600000000000000"},
+		{"meta of a store that was a member", unmade.Append(nil), "03000000" + "3eaf7ae5" + "0110000000" + "01000000000000000000000000000010" +
+			"0210000000" + "0200000000000000" + "0100000000000000" +
+			"0314000000" + "0300000000000000" + "05000000" + "00000000" + "04000000" + "0508000000" + "0600000000000000" + "0800000000"},
 		{"meta", m.Append(nil), "02000000" + "791d532b" + "0110000000" + "01000000000000000000000000000010" +
 			"0210000000" + "0200000000000000" + "0100000000000000" +
 			"0314000000" + "0300000000000000" + "05000000" + "00000000" + "04000000"},

@@ -19,6 +19,7 @@ import (
 //	5    segment (8) with which the log begins, 0 if none was ever trimmed
 //	6    nothing: the log of the group is in files, and says itself where it begins
 //	7    record (8) | whose data it is: see Replicated; the store follows a master
+//	8    nothing: the segment with which the log begins may still have to be made
 //	128  the same, of a store that does not follow any more
 //
 // In format 2 the journal is in Pebble. In format 3 it is in a log, and there is field 5, or 6 in a group: so a version
@@ -34,6 +35,7 @@ type Meta struct {
 	Phys    []uint32
 	Grouped bool
 	Segment uint64 // of the log, that it begins with
+	Unmade  bool   // that segment may still have to be made: the store was a member of a group
 	Pebble  bool   // the journal is in Pebble
 
 	Replicated Replicated // whose data it is
@@ -52,6 +54,7 @@ const (
 	metaSegment    = 5
 	metaEntries    = 6
 	metaFollows    = 7
+	metaUnmade     = 8
 	metaHints      = 128
 	metaReplicated = 128
 )
@@ -86,6 +89,9 @@ func (m *Meta) Append(dst []byte) []byte {
 		dst = appendMetaField(dst, metaEntries, nil)
 	default:
 		dst = appendMetaField(dst, metaSegment, binary.LittleEndian.AppendUint64(f[:0], m.Segment))
+	}
+	if m.Unmade {
+		dst = appendMetaField(dst, metaUnmade, nil)
 	}
 	if m.Replicated != (Replicated{}) {
 		tag := byte(metaReplicated)
@@ -130,7 +136,7 @@ func DecodeMeta(b []byte) (m Meta, err error) {
 		segment, entries = segment || tag == metaSegment, entries || tag == metaEntries
 		b = b[end:]
 	}
-	if known != metaDatabases || segment != (!m.Pebble && !m.Grouped) || entries != (!m.Pebble && m.Grouped) {
+	if known != metaDatabases || m.Unmade && m.Segment == 0 || segment != (!m.Pebble && !m.Grouped) || entries != (!m.Pebble && m.Grouped) {
 		return Meta{}, fmt.Errorf("meta lacks fields: %w", ErrCorrupt)
 	}
 	return m, nil
@@ -165,10 +171,11 @@ func (m *Meta) decodeField(tag byte, b []byte) error {
 		if m.Grouped = len(b) == 0; !m.Grouped {
 			return wrong
 		}
-	case tag == metaEntries:
+	case tag == metaEntries || tag == metaUnmade:
 		if len(b) != 0 {
 			return wrong
 		}
+		m.Unmade = m.Unmade || tag == metaUnmade
 	case tag == metaSegment:
 		if len(b) != 8 {
 			return wrong

@@ -53,9 +53,11 @@ const (
 	recordIdentity   = 'i' // which member this is
 )
 
-func (l *Log) recordKey(kind byte) []byte {
-	return append(binary.BigEndian.AppendUint16([]byte{prefixRecord}, l.group), kind)
+func recordKey(group uint16, kind byte) []byte {
+	return append(binary.BigEndian.AppendUint16([]byte{prefixRecord}, group), kind)
 }
+
+func (l *Log) recordKey(kind byte) []byte { return recordKey(l.group, kind) }
 
 func (l *Log) entryKey(index uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint16([]byte{prefixEntry}, l.group), index)

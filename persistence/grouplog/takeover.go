@@ -33,19 +33,29 @@ func (l *Log) Records(t *Takeover, set func(key, value []byte) error) error {
 	if t.Identity != nil {
 		identity = t.Identity
 	}
+	return t.records(l.group, boot, identity, next, set)
+}
+
+// Begin calls set with the records of the log of a group in a store that has none, in the order of their keys. The log begins in segment
+// first, which is still to be made; none before counts.
+func Begin(group uint16, t *Takeover, first uint64, set func(key, value []byte) error) error {
+	return t.records(group, Boot{}, t.Identity, firstSegment{number: first}, set)
+}
+
+func (t *Takeover) records(group uint16, boot Boot, identity []byte, next firstSegment, set func(key, value []byte) error) error {
 	own := func() error {
 		if identity == nil {
 			return nil
 		}
-		return set(l.recordKey(recordIdentity), sealRecord(identity))
+		return set(recordKey(group, recordIdentity), sealRecord(identity))
 	}
 	return errors.Join(
-		set(l.recordKey(recordBoot), sealRecord(boot.fields())),
-		set(l.recordKey(recordCut), sealRecord(cutFields(t.Cut, place{term: t.CutTerm, last: t.CutRecord}, next))),
-		set(l.recordKey(recordRest), sealRecord(appendNumbers(nil, t.Rests))),
+		set(recordKey(group, recordBoot), sealRecord(boot.fields())),
+		set(recordKey(group, recordCut), sealRecord(cutFields(t.Cut, place{term: t.CutTerm, last: t.CutRecord}, next))),
+		set(recordKey(group, recordRest), sealRecord(appendNumbers(nil, t.Rests))),
 		own(),
-		set(l.recordKey(recordMembership), sealRecord(append(appendNumbers(nil, t.Membership.Index), t.Membership.Members...))),
-		set(l.recordKey(recordState), sealRecord(t.State.append(nil))))
+		set(recordKey(group, recordMembership), sealRecord(append(appendNumbers(nil, t.Membership.Index), t.Membership.Members...))),
+		set(recordKey(group, recordState), sealRecord(t.State.append(nil))))
 }
 
 // Reload reads the log again, after something else than its methods has put records of a takeover in the place of what
