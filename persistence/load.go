@@ -57,6 +57,9 @@ func Start(o Options) (*Store, error) {
 
 // survey reads what must be known before the replay.
 func (s *Store) survey() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
 	if err := s.files.LoadMeta(); err != nil {
 		return err
 	}

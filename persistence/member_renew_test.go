@@ -24,7 +24,7 @@ func (n *node) unused(identity string) string {
 		return "there are members"
 	case string(n.log().Identity()) != identity:
 		return "the identity is " + string(n.log().Identity())
-	case memberHost{n.s}.AnyKeys() || len(n.s.Texts(Libraries))+len(n.s.Texts(Users))+len(n.s.Texts(Directives))+len(n.s.Texts(Moves)) > 0:
+	case memberHost{n.s}.AnyKeys(0) || len(n.s.Texts(Libraries))+len(n.s.Texts(Users))+len(n.s.Texts(Directives))+len(n.s.Texts(Moves)) > 0:
 		return "there are keys or texts"
 	case n.s.commits.Journal.Newest() != 0 || n.s.commits.Synced() != 0:
 		return "there are records"

@@ -32,8 +32,8 @@ func (h memberHost) Grown()                     { h.s.writer.Grown() }
 func (h memberHost) Deposed() { h.s.feed.Lose("this server does not lead its group any more") }
 
 // AnyKeys implements member.Host.
-func (h memberHost) AnyKeys() bool {
-	for db := range h.s.files.Meta.Phys {
+func (h memberHost) AnyKeys(from int) bool {
+	for db := from; db < len(h.s.files.Meta.Phys); db++ {
 		for sh := range h.s.keyspace.Shard {
 			if h.s.keyspace.Size(sh, db) > 0 {
 				return true
@@ -72,14 +72,53 @@ func (s *Store) join() {
 	s.commits.Join(s.member)
 }
 
+// begin asks what a new store begins with.
+func (s *Store) begin() error {
+	if s.opts.Begin == nil {
+		return nil
+	}
+	isNew, err := s.files.New()
+	if err != nil || !isNew {
+		return err
+	}
+	secret, databases, err := s.opts.Begin()
+	switch {
+	case err != nil:
+		return err
+	case databases == 0:
+	case databases < s.opts.Databases:
+		return tooFewDatabases(databases, s.opts.Databases)
+	default:
+		s.opts.Databases = databases
+	}
+	s.files.Secret = secret
+	return nil
+}
+
+func tooFewDatabases(has, want int) error {
+	return fmt.Errorf("the group has %d databases and cannot get %d: %w", has, want, ErrMember)
+}
+
+// WrongKindError is returned for a store that is alone and is opened as that of a member of a group, or the other way round. It is an
+// ErrMember. BecomeMember and BecomeAlone change what the store is.
+type WrongKindError struct {
+	Member bool // it is that of a member
+}
+
+func (e WrongKindError) Error() string {
+	if e.Member {
+		return "the store is a member of a group, and cannot be opened alone"
+	}
+	return "the store is alone, and cannot be opened as a member of a group"
+}
+
+func (e WrongKindError) Unwrap() error { return ErrMember }
+
 // openLog opens the log of the store, or of its group if it is in one.
 func (s *Store) openLog() error {
 	m := s.member
 	if s.files.Meta.Grouped != (m != nil) {
-		if m != nil {
-			return fmt.Errorf("the store is alone, and cannot become a member of a group: %w", ErrMember)
-		}
-		return fmt.Errorf("the store is a member of a group, and cannot be opened alone: %w", ErrMember)
+		return WrongKindError{Member: s.files.Meta.Grouped}
 	}
 	if m == nil {
 		return s.files.OpenLog()

@@ -174,6 +174,9 @@ type Options struct {
 	// to be drawn from a cryptographic source; zero is for tests. A store keeps
 	// the one that it was made with.
 	Secret [16]byte
+	// Begin, if set, is asked what a new store begins with in the place of Secret and, unless it is 0, of Databases: a member that
+	// joins a group needs those of the others. Start waits for it.
+	Begin func() (secret [16]byte, databases int, err error)
 	// Seed seeds sampling.
 	Seed uint64
 	// Logf receives what an operator should know; nil discards it.

@@ -78,7 +78,7 @@ func (s *Store) extend() error {
 		return nil
 	}
 	if s.member != nil && len(s.files.Meta.Phys) > 0 {
-		return fmt.Errorf("the group has %d databases and cannot get %d: %w", len(s.files.Meta.Phys), s.opts.Databases, ErrMember)
+		return tooFewDatabases(len(s.files.Meta.Phys), s.opts.Databases)
 	}
 	s.files.Meta.Extend(s.opts.Databases)
 	s.keyspace.Phys = s.files.Meta.Phys

@@ -16,6 +16,8 @@ var options = [...]struct{ name, doc string }{
 	{"--check-backup TARGET", "Reads all backups at a target, and reports damage."},
 	{"--import FILE|DIR|- --dir DIR", "Makes keys of an RDB file, an append-only file or a directory of these, of Redis or Valkey; docs/migration.md has the options."},
 	{"--export FILE --for TARGET --dir DIR", "Writes the keys as an RDB file for redis7.0, redis7.4, valkey8 or valkey9."},
+	{"--become member --dir DIR", "Makes a store that no server has open, and that is alone, one that founds a group with its keys; docs/migration.md has the recipe."},
+	{"--become alone --dir DIR", "Makes the store of a member of a group, which no server has open, one that is alone, with all that its log has. It is no member of that group any more."},
 	{"--recover alone", "Starts a member of a group as the only one, with what it has, and a new number: for a group whose other members are lost. They cannot come back."},
 	{"--recover truncate", "Starts from a damaged store without the part of the log that follows the damage, and reports what that part held."},
 	{"--doctor [file] [--directive value ...]", "Looks at what a server with this configuration would find on this machine: open files, memory and cgroups, overcommit, huge pages, backlog, clock, room and speed of the disk. Prints ok, warn or bad with what to change."},
@@ -36,7 +38,7 @@ var signalTexts = [...]struct{ name, doc string }{
 var exitTexts = [...]struct{ name, doc string }{
 	{"0", "The server was shut down on request, or a check found no damage."},
 	{"1", "The server could not start or could not close its store, or a second SIGINT ended it; or a check found damage; --doctor found something worth a warning, or --ping no answer."},
-	{"2", "--doctor found something bad; or a check or a restore was not possible."},
+	{"2", "--doctor found something bad; or a check, a restore or --become was not possible."},
 	{"3", "The server was shut down on request, and could not write all that it had acknowledged, as on a full disk: the log says how many changes are lost. The systemd unit does not start it again then."},
 }
 

@@ -23,6 +23,7 @@ type modes struct {
 	snapshot string // to be restored
 	recover  persistence.Recovery
 	alone    bool // go on as the only member of a group
+	become   string
 	transfer fileTransfer
 	newcomer newcomer
 	backups  backupMode
@@ -32,7 +33,7 @@ type modes struct {
 func splitModes(args []string) (m modes, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		name, value := args[i], ""
-		if name == "--restore" || name == "--recover" || isTransfer(name) || isBackupMode(name) {
+		if name == "--restore" || name == "--recover" || name == "--become" || isTransfer(name) || isBackupMode(name) {
 			if i++; i == len(args) {
 				return m, nil, fmt.Errorf("%s: missing argument", name)
 			}
@@ -56,6 +57,8 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 			default:
 				return m, nil, fmt.Errorf("--recover %s: there are only --recover truncate and --recover alone", value)
 			}
+		case "--become":
+			m.become = value
 		case "--check-backup", "--until", "--backup":
 			if err := m.backups.option(name, value); err != nil {
 				return m, nil, &exitStatus{statusNotRun, err}
@@ -69,6 +72,9 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 		}
 	}
 	if err := m.transfer.fits(m); err != nil {
+		return m, nil, &exitStatus{statusNotRun, err}
+	}
+	if err := m.becomeMode(); err != nil {
 		return m, nil, &exitStatus{statusNotRun, err}
 	}
 	if (m.doctor || m.ping) && (m.doctor && m.ping || m.check || m.snapshot != "" || m.transfer.path != "" || m.alone || m.recover != 0) {
@@ -179,7 +185,12 @@ func (p *progress) show(what string, done, total int64) {
 // advise adds to the error of a start what to do about a damaged store.
 func advise(err error, dir string) error {
 	var d *wal.Damage
+	var kind persistence.WrongKindError
 	switch {
+	case errors.As(err, &kind) && kind.Member:
+		return fmt.Errorf("%w\n  A member starts with cluster-secret. `vigil-server --become alone --dir %s` makes it a server that is alone, for good", err, dir)
+	case errors.As(err, &kind):
+		return fmt.Errorf("%w\n  `vigil-server --become member --dir %s` has the next start found a group with what it has", err, dir)
 	case persistence.IsFull(err):
 		return fmt.Errorf("%w\n  The disk, or a quota or a limit of the size of files, has no room in %s. Make room, some 16 MiB, and start again: nothing is\n"+
 			"  damaged, do not restore a snapshot", err, dir)

@@ -311,7 +311,7 @@ func TestMistakesOfRestoresAreNamed(t *testing.T) {
 	if got := dial(t, alone).do(t, "VIGIL.SNAPSHOT CREATE single"); got != "single" {
 		t.Fatal(got)
 	}
-	ends(t, started(filepath.Join(alone.cmd.Args[2], "snapshots", "single"), secret...), "the store is alone, and cannot become a member of a group")
+	ends(t, started(filepath.Join(alone.cmd.Args[2], "snapshots", "single"), secret...), "the store is alone, and cannot be opened as a member of a group")
 
 	full := t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {

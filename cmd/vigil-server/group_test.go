@@ -375,7 +375,7 @@ func TestConfigurationOfAGroupIsChecked(t *testing.T) {
 	}
 }
 
-// A store is alone or in a group for its whole life.
+// A store is alone or in a group until it is turned, and a start of the other kind says how.
 func TestStoreOfAGroupStaysInIt(t *testing.T) {
 	dir := t.TempDir()
 	p := launch(t, "--dir", dir)
@@ -386,7 +386,7 @@ func TestStoreOfAGroupStaysInIt(t *testing.T) {
 	base := strconv.Itoa(freePorts(t))
 	out, err := exec.Command(binary, "--dir", dir, "--port", base, "--cluster-members", "1=127.0.0.1:"+base, "--cluster-member-id", "1",
 		"--cluster-secret", "0123456789abcdef").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "cannot become a member of a group") {
+	if err == nil || !strings.Contains(string(out), "--become member") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

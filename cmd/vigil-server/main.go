@@ -7,6 +7,7 @@
 //	vigil-server --check-backup s3://BUCKET/PREFIX [--backup-directive value ...]
 //	vigil-server --import FILE|DIR|- --dir DIR [--import-on-conflict RULE] [--directive value ...]
 //	vigil-server --export FILE --for TARGET --dir DIR [--directive value ...]
+//	vigil-server --become member|alone --dir DIR
 //	vigil-server --doctor|--ping [file] [--directive value ...]
 //
 // Directives are the same as in redis.conf; docs/configuration.md lists them. Exit status of
@@ -14,8 +15,8 @@
 // after one of these, if something acknowledged could not be written and is lost; 1
 // if the server could not start or could not close its store, or if a second SIGINT cut the
 // end short. That of --check and --restore: 0 if all is sound, 1 if there is damage, 2 if
-// the work could not be done. That of --import and --export: 0 if everything is there, 1 if it failed, 2 if it
-// could not begin. That of --doctor is 0, 1 for something worth a warning, 2 for something bad; that of --ping 0 if the server
+// the work could not be done. That of --become: 0, or 2 if it could not be done. That of --import and
+// --export: 0 if everything is there, 1 if it failed, 2 if it could not begin. That of --doctor is 0, 1 for something worth a warning, 2 for something bad; that of --ping 0 if the server
 // answers.
 package main
 
@@ -66,6 +67,8 @@ const usage = `usage: vigil-server [file] [--directive value ...]
                                                  --import-until UNIX-TIME, --import-truncated no, --import-skip-unknown yes)
        vigil-server --export FILE --for redis7.0|redis7.4|valkey8|valkey9 --dir DIR (write an RDB file of a store that no server has open; with
                                                  --export-modules yes for a server with RedisBloom and RedisJSON, --export-strict yes to leave nothing out)
+       vigil-server --become member --dir DIR    (make a store that no server has open, and that is alone, one that founds a group with its keys)
+       vigil-server --become alone --dir DIR     (make the store of a member, that no server has open, one that is alone)
        vigil-server --doctor [file] ...          (look at the limits, memory, clock and disk that the server would have, and say what to change)
        vigil-server --ping [file] ...            (ask the server of this configuration whether it answers, for health checks)
        vigil-server --recover truncate ...       (start without the damaged part of a log)
@@ -124,6 +127,8 @@ func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 		return ping(set, stdout)
 	case mode.check:
 		return checkStore(set.Dir, stdout, os.Stderr)
+	case mode.become != "":
+		return becomeOther(mode.become, set, stdout)
 	}
 	if mode.transfer.path != "" {
 		return mode.transfer.run(config, stdin, stdout, os.Stderr)

@@ -77,6 +77,13 @@ func (f *Files) Init(c Config) {
 	f.Disk.Init(c.Ctx.Done())
 }
 
+// New reports that the store has no meta yet.
+func (f *Files) New() (bool, error) {
+	key := format.AppendMetaKey(nil)
+	some, err := lsm.Any(f.Disk.DB, key, append(key[:len(key):len(key)], 0))
+	return !some, err
+}
+
 // ReadMeta reads the meta, which of a new store is that of the configuration.
 func (f *Files) ReadMeta() (format.Meta, error) {
 	return lsm.ReadMeta(f.Disk.DB, format.Meta{Secret: f.Secret, Grouped: f.Grouped})

@@ -22,8 +22,8 @@ type Host interface {
 	Remake() error
 	// Rewarm begins again to read values from the disk.
 	Rewarm()
-	// AnyKeys reports whether a database has a key. Everything is held still.
-	AnyKeys() bool
+	// AnyKeys reports whether a database from one on has a key. Everything is held still.
+	AnyKeys(from int) bool
 	// Meta is what the store says of itself. It is written with everything held still.
 	Meta() *format.Meta
 	// Trimmed notes up to which record the journal is cut.

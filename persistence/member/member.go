@@ -444,6 +444,19 @@ func (m *Member) Replayed(at journal.Position) error {
 	return err
 }
 
+// Common is what a store has in common with those of all members of its group: the secret from which the keys of its hashes come,
+// and the number of databases. It never changes.
+func (m *Member) Common() (secret [16]byte, databases int) {
+	meta := m.host.Meta()
+	return meta.Secret, len(meta.Phys)
+}
+
+// KeysFrom reports whether a database from one on has a key. It waits for what is under way.
+func (m *Member) KeysFrom(db int) bool {
+	defer m.host.HoldStill()()
+	return m.host.AnyKeys(db)
+}
+
 // Origin returns the snapshot that the store was made of, nil if there is none, or it has been used since. The
 // error is format.ErrCorrupt for a damaged note.
 func (m *Member) Origin() (*snapshot.Origin, error) {

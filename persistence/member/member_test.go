@@ -78,7 +78,7 @@ func (r *rig) HoldStill() (end func())    { return r.keyspace.LockAll() }
 func (r *rig) Remake() error              { r.remade++; r.journal.Resume(journal.Position{}); return r.hard }
 func (r *rig) Rewarm()                    {}
 func (r *rig) Deposed()                   { r.deposed = append(r.deposed, r.m.Leads()) }
-func (r *rig) AnyKeys() bool              { return r.keys }
+func (r *rig) AnyKeys(int) bool           { return r.keys }
 func (r *rig) Meta() *format.Meta         { return &r.meta }
 func (r *rig) Trimmed(lsn uint64)         { r.trimmed = lsn }
 func (r *rig) Grown()                     {}

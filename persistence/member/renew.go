@@ -25,7 +25,7 @@ func (m *Member) Renew(identity []byte, drop bool) error {
 	}
 	m.durable.Fail(ErrNotLeader) // a pass may wait for a commit
 	defer m.host.HoldStill()()
-	if m.host.AnyKeys() && !drop {
+	if m.host.AnyKeys(0) && !drop {
 		m.durable.Fail(nil)
 		return ErrNotEmpty
 	}

@@ -79,6 +79,8 @@ type ClusterConfig struct {
 	All      bool          // it claims all, and has others if it did so before
 	Contacts []string      // addresses of members of other groups
 	Silence  time.Duration // for how long a group may not be heard before it counts as lost
+	// Databases is how many databases clients see.
+	Databases int
 }
 
 // founder returns a founder, nil if there is none with the id.
@@ -99,6 +101,7 @@ type Node struct {
 	withdraw  func()            // nil, or that of the handle, which ends with ctx
 	process   uint64            // drawn by lot
 	newest    uint64            // level that this server knows; see persistence.NewestLevel
+	common    common            // set by Start
 	mesh      *mesh.Mesh
 	runner    atomic.Pointer[raftnode.Runner]
 	gone      atomic.Bool       // this server has left the group
@@ -148,7 +151,7 @@ func listen(c NodeConfig, proposals *raftnode.Proposals, failed chan error) (*No
 // Start takes part from now on. The store is loaded. lazy says that entries are appended
 // without being forced to the device. A server that joins waits until the group has taken it in.
 func (n *Node) Start(store *member.Member, lazy bool, server handlers.Handlers) error {
-	n.server, n.newest = server, store.NewestLevel()
+	n.server, n.newest, n.common = server, store.NewestLevel(), commonOf(store)
 	self, err := n.identify(n.ctx, store)
 	switch {
 	case err != nil && n.ctx.Err() != nil:

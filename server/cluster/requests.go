@@ -25,6 +25,7 @@ const (
 	asksLeave   = "leave"   // a member leaves
 	asksExpel   = "expel"   // a server of the cluster was told to forget the member that Leaves
 	asksLeader  = "lead"    // whether the group has a leader, which says so
+	asksCommon  = "begin"   // what a new store has to have in common with those of the group, which any member knows
 	asksNews    = "hear"    // a member that hears no leader asks anybody whether it still is a member
 )
 
@@ -36,7 +37,10 @@ type request struct {
 	Replaces uint64 `json:",omitempty"`
 	Leaves   uint64 `json:",omitempty"`
 	Unheard  bool   `json:",omitempty"` // the member that Leaves has to be one that has never come up
-	Level    uint64 `json:",omitempty"` // the newest one that a server knows which joins; 0 for one of a version that tells nothing
+	// Hashes and Databases are of the store of a server that joins; none are of a version that tells nothing.
+	Hashes    []byte `json:",omitempty"`
+	Databases int    `json:",omitempty"`
+	Level     uint64 `json:",omitempty"` // the newest one that a server knows which joins; 0 for one of a version that tells nothing
 }
 
 // reply is what it is told.
@@ -48,6 +52,9 @@ type reply struct {
 	Leader  string            `json:",omitempty"` // address of the leader, for a request that it alone takes
 	Member  uint64            `json:",omitempty"` // the id of a server that has joined
 	Members map[uint64]string `json:",omitempty"` // addresses
+
+	Secret    []byte `json:",omitempty"` // of the hashes of all stores of the group
+	Databases int    `json:",omitempty"` // that they have
 }
 
 // respond implements mesh.Config.Respond.
@@ -79,6 +86,8 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 	switch {
 	case q.What == asksNews:
 		return &reply{}
+	case q.What == asksCommon:
+		return &reply{Secret: n.common.secret[:], Databases: n.common.databases}
 	case !v.Leads:
 		return n.refer(v)
 	}
@@ -87,8 +96,10 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 	switch q.What {
 	case asksLeader:
 	case asksJoin:
-		a.Member, err = r.Join(ctx, q.Member, q.Address, max(q.Level, persistence.LevelUntold))
-		a.Members = n.addresses()
+		if err = n.common.admits(q, n.config.Secret); err == nil {
+			a.Member, err = r.Join(ctx, q.Member, q.Address, max(q.Level, persistence.LevelUntold))
+			a.Members = n.addresses()
+		}
 	case asksMove:
 		err = r.Move(ctx, q.Member, q.Address)
 	case asksPromote:
@@ -222,7 +233,8 @@ func (n *Node) insist(ctx context.Context, self *topology.Identity, addresses fu
 // join asks a group, at addresses that it looks up each time, to take this server in, and notes which member it is then. id is a
 // wish, 0 for any.
 func (n *Node) join(ctx context.Context, self *topology.Identity, addresses func() []string, id uint64) error {
-	a, err := n.insist(ctx, self, addresses, &request{What: asksJoin, Member: id, Address: self.Address, Level: n.newest}, 0)
+	a, err := n.insist(ctx, self, addresses, &request{What: asksJoin, Member: id, Address: self.Address, Level: n.newest,
+		Hashes: n.common.id(), Databases: n.common.databases}, 0)
 	if err == nil && (a.Member == 0 || len(a.Members) == 0) {
 		err = errors.New("cluster: the group has taken the server in without an id")
 	}

@@ -52,7 +52,7 @@ func (n *Node) identify(ctx context.Context, store *member.Member) (*topology.Id
 	}
 	known := self != nil
 	if self == nil {
-		if self, err = n.newcomer(log); err != nil {
+		if self, err = n.newcomer(store); err != nil {
 			return nil, err
 		}
 	}
@@ -91,10 +91,15 @@ func (n *Node) identify(ctx context.Context, store *member.Member) (*topology.Id
 
 // newcomer returns the identity of a server whose directory has none: a founder, or with the id 0 a server
 // that is to join.
-func (n *Node) newcomer(log *grouplog.Log) (*topology.Identity, error) {
+func (n *Node) newcomer(store *member.Member) (*topology.Identity, error) {
 	self := &topology.Identity{Name: n.config.Name, Replaces: n.config.Replaces, Known: map[uint64]string{}}
-	_, last := log.Bounds()
-	switch blank := last == 0 && log.State().Term == 0; {
+	blank := raftnode.Unfounded(store)
+	if _, last := store.Log().Bounds(); blank && last > 0 {
+		if err := n.mayFound(store); err != nil {
+			return nil, err
+		}
+	}
+	switch {
 	case len(n.config.Members) > 0:
 		self.Member = n.config.ID
 	case n.config.Single && blank && len(n.config.Join) == 0:
@@ -110,6 +115,22 @@ func (n *Node) newcomer(log *grouplog.Log) (*topology.Identity, error) {
 	}
 	self.Group = topology.GroupID(n.config.Secret, self.Name)
 	return self, nil
+}
+
+// mayFound returns why this server cannot found a group with the store of a server that was alone.
+func (n *Node) mayFound(store *member.Member) error {
+	switch c := &n.config; {
+	case len(c.Join) > 0:
+		return errors.New("cluster: the directory has the data of a server that was alone, which would be lost if it joined a group: " +
+			"start it without cluster-join, so that it founds one, and let others join that with new directories")
+	case len(c.Members) > 1:
+		return errors.New("cluster: the directory has the data of a server that was alone, and other founders would begin without it: " +
+			"cluster-members has to name this server only, and others join with new directories and cluster-join")
+	case c.Cluster != nil && store.KeysFrom(c.Cluster.Databases):
+		return fmt.Errorf("cluster: there are keys in database %d, or in one with a higher number, which clients of the cluster would not see: "+
+			"start it with more cluster-databases", c.Cluster.Databases)
+	}
+	return nil
 }
 
 // drawName returns a name for a group that a server founds by itself.

@@ -25,7 +25,6 @@ import (
 type Member struct {
 	handle *cluster.Handle // nil for a server that is alone
 	set    *conf.Settings
-	hashes [16]byte
 	tls    *atomic.Pointer[encryption]
 }
 
@@ -85,7 +84,7 @@ func Listen(config *conf.Config, o Options) (m Member, err error) {
 		return m, nil
 	}
 	m.set = set
-	if m.hashes, err = topology.Hashes(set.ClusterSecret); err != nil {
+	if _, err = topology.Hashes(set.ClusterSecret); err != nil {
 		return m, fmt.Errorf("cluster-secret: %w", err)
 	}
 	node, err := nodeConfig(set)
@@ -160,7 +159,7 @@ func clusterConfig(set *conf.Settings) (c *cluster.ClusterConfig, err error) {
 		}
 		return nil, nil
 	}
-	c = &cluster.ClusterConfig{Silence: set.ClusterSilence}
+	c = &cluster.ClusterConfig{Silence: set.ClusterSilence, Databases: set.ClusterDatabases}
 	if set.ClusterSlots != "" {
 		if c.Slots, err = slots.Parse(set.ClusterSlots); err != nil {
 			return nil, fmt.Errorf("cluster-slots: %w", err)
@@ -210,7 +209,7 @@ func (m Member) Join(o *server.Options) {
 		if store != nil {
 			store(p)
 		}
-		p.Secret, p.Tail = m.hashes, m.set.ClusterLogBound
+		p.Begin, p.Tail = m.handle.Begin, m.set.ClusterLogBound
 	}
 }
 

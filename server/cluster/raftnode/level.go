@@ -67,10 +67,10 @@ func raisesTo(cc *raftpb.ConfChangeV2) uint64 {
 	return 0
 }
 
-// foundingLevel is the entry by which a group of one founder begins with the newest level. Several founders
+// foundingLevel is the entry at index by which a group of one founder begins with the newest level. Several founders
 // write the first entries each by itself, and may be of different versions: the first leader raises the level, see
 // Runner.raiseAtFirst.
-func (r *Replica) foundingLevel(founders []Peer) (entries []*raftpb.Entry) {
+func (r *Replica) foundingLevel(founders []Peer, index uint64) (entries []*raftpb.Entry) {
 	if len(founders) > 1 || r.NewestLevel() < persistence.LevelTold {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (r *Replica) foundingLevel(founders []Peer) (entries []*raftpb.Entry) {
 	if err != nil {
 		panic(err) // of a message of three numbers
 	}
-	term, index := uint64(foundingTerm), uint64(2)
+	term := uint64(foundingTerm)
 	return []*raftpb.Entry{{Term: &term, Index: &index, Type: &kind, Data: data}}
 }
 

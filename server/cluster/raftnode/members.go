@@ -262,20 +262,21 @@ func decodeIDs(d *topology.Decoder) (ids []uint64) {
 func (r *Replica) found(founders []Peer) error {
 	founders = slices.Clone(founders)
 	slices.SortFunc(founders, func(a, b Peer) int { return cmp.Compare(a.ID, b.ID) })
+	_, behind := r.log.Bounds()
 	var entries []*raftpb.Entry
-	for i, f := range founders {
+	for _, f := range founders {
 		cc := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeAddNode, f.ID)}, Context: []byte(f.Address)}
 		kind, data, err := raftpb.MarshalConfChange(cc)
 		if err != nil {
 			return err
 		}
-		term, index := uint64(foundingTerm), uint64(i+1)
+		term, index := uint64(foundingTerm), behind+1+uint64(len(entries))
 		entries = append(entries, &raftpb.Entry{Term: &term, Index: &index, Type: &kind, Data: data})
 	}
-	if entries = append(entries, r.foundingLevel(founders)...); len(founders) > 1 {
+	if entries = append(entries, r.foundingLevel(founders, behind+2)...); len(founders) > 1 {
 		r.young = true
 	}
-	term, last := uint64(foundingTerm), uint64(len(entries))
+	term, last := uint64(foundingTerm), behind+uint64(len(entries))
 	if err := r.Append(entries, &raftpb.HardState{Term: &term, Vote: new(uint64), Commit: &last}); err != nil {
 		return err
 	}

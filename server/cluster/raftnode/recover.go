@@ -31,7 +31,30 @@ func StandAlone(store *member.Member, address string, assign func(former topolog
 	if len(r.Members().IDs()) == 0 {
 		return 0, ErrNewDirectory
 	}
-	_, last := r.log.Bounds()
+	last, err := r.commitAll()
+	if err != nil {
+		return 0, err
+	}
+	before := r.Members()
+	former := slices.Concat(before.IDs(), before.Left)
+	slices.Sort(former)
+	id = former[len(former)-1] + 1
+	return id, r.Change(&Members{Index: last, Conf: &raftpb.ConfState{Voters: []uint64{id}},
+		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Assignment: assign(before.Assignment)})
+}
+
+// CommitAll has everything count as committed that the log of a member has which was opened just now: its store is going to be alone.
+func CommitAll(store *member.Member) error {
+	r, err := OpenReplica(store, nil, false)
+	if err == nil {
+		_, err = r.commitAll()
+	}
+	return err
+}
+
+// commitAll has everything count as committed, and returns the last entry.
+func (r *Replica) commitAll() (last uint64, err error) {
+	_, last = r.log.Bounds()
 	state := r.log.State()
 	if err := r.Append(nil, &raftpb.HardState{Term: &state.Term, Vote: &state.Vote, Commit: &last}); err != nil {
 		return 0, err
@@ -46,15 +69,7 @@ func StandAlone(store *member.Member, address string, assign func(former topolog
 		}
 		at += uint64(len(entries))
 	}
-	if err := r.readMembers(); err != nil { // as of what counts as committed now
-		return 0, err
-	}
-	before := r.Members()
-	former := slices.Concat(before.IDs(), before.Left)
-	slices.Sort(former)
-	id = former[len(former)-1] + 1
-	return id, r.Change(&Members{Index: last, Conf: &raftpb.ConfState{Voters: []uint64{id}},
-		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Assignment: assign(before.Assignment)})
+	return last, r.readMembers() // as of what counts as committed now
 }
 
 var ErrNewDirectory = errors.New("cluster: the directory belongs to no member yet: cluster-members founds a group, cluster-join joins one")

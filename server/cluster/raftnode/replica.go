@@ -34,11 +34,11 @@ func NewReplica(m *member.Member, founders []uint64, lazy bool) (*Replica, error
 // OpenReplica returns a member that was opened just now. lazy says that entries are
 // appended without being forced to the device, so that the end of the machine may lose
 // some. The founders are the first members of the group, the same for all of them; a member
-// that joins later has none. They count as long as the log is empty.
+// that joins later has none. They count as long as the log has no entries.
 func OpenReplica(m *member.Member, founders []Peer, lazy bool) (*Replica, error) {
 	r := &Replica{Member: m, log: m.Log(), lazy: lazy}
 	r.lost = r.log.State().Term > 0 && !r.log.Boot().Closed && !m.Whole()
-	if _, last := r.log.Bounds(); last == 0 && r.log.State().Term == 0 && len(founders) > 0 {
+	if len(founders) > 0 && Unfounded(m) {
 		if err := r.found(founders); err != nil {
 			return nil, fmt.Errorf("found a group: %w", err)
 		}
@@ -50,6 +50,13 @@ func OpenReplica(m *member.Member, founders []Peer, lazy bool) (*Replica, error)
 		return nil, fmt.Errorf("the log tells of no members, so none of its group has founded it: %w", grouplog.ErrCorrupt)
 	}
 	return r, r.keep(r.lossless(r.members)) // before anything is acknowledged
+}
+
+// Unfounded reports that a store belongs to no group yet: its log has no entries. It may begin behind one all the same, with the data of a
+// store that was alone.
+func Unfounded(m *member.Member) bool {
+	first, last := m.Log().Bounds()
+	return first > last && m.Log().State().Term == 0
 }
 
 // readMembers finds the members as of the last entry that memory contains. The log has the
