@@ -17,7 +17,7 @@ import (
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
-// A store that is alone can become one that founds a group, and that of a member can become one that is alone, while nobody has it
+// A store that is alone can become one that founds a group, and that of a member can become one that is alone, while it is not
 // open (ADR 0126). First everything is written under its own key, as by a pass, so that nothing of the former log is needed. Then
 // one batch, which is forced to the device, says what the store is, and that no segment which is there counts. A process that is killed
 // leaves the one or the other; segments that it leaves are removed by the next start.
@@ -148,7 +148,7 @@ func (s *Store) becomeAlone(left func(users, directives map[string]string) error
 	return errors.Join(s.member.CloseLog(), s.removeLog(), snapshot.RemoveOrigin(s.opts.FS, s.opts.Dir))
 }
 
-// removeLog removes the segments, of which none counts. The log is closed.
+// removeLog removes the segments, none of which counts. The log is closed.
 func (s *Store) removeLog() error {
 	return storelog.Remove(storelog.Config{FS: s.opts.FS, Dir: s.opts.Dir})
 }

@@ -211,7 +211,7 @@ func turnWithCrashes(t *testing.T, disk *disktest.Disk, turn, back func(vfs.FS) 
 	return disk
 }
 
-// An operation of the disk that fails ends the turn with an error, unless it is of no matter, and a second attempt goes on from there.
+// An operation of the disk that fails ends the turn with an error, unless nothing depends on it, and a second attempt goes on from there.
 func TestStoreIsTurnedAgainAfterAFailureOfTheDisk(t *testing.T) {
 	disk := disktest.New()
 	m := aloneModel(t, disk, 1)

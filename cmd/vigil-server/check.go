@@ -190,7 +190,7 @@ func advise(err error, dir string) error {
 	case errors.As(err, &kind) && kind.Member:
 		return fmt.Errorf("%w\n  A member starts with cluster-secret. `vigil-server --become alone --dir %s` makes it a server that is alone, for good", err, dir)
 	case errors.As(err, &kind):
-		return fmt.Errorf("%w\n  `vigil-server --become member --dir %s` has the next start found a group with what it has", err, dir)
+		return fmt.Errorf("%w\n  After `vigil-server --become member --dir %s` the next start founds a group with what it has", err, dir)
 	case persistence.IsFull(err):
 		return fmt.Errorf("%w\n  The disk, or a quota or a limit of the size of files, has no room in %s. Make room, some 16 MiB, and start again: nothing is\n"+
 			"  damaged, do not restore a snapshot", err, dir)

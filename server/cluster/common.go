@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/server/cluster/topology"
@@ -75,7 +76,7 @@ func (h *Handle) Begin() (secret [16]byte, databases int, err error) {
 		return secret, 0, nil
 	case err != nil:
 		return secret, 0, err
-	case len(a.Secret) != len(secret) || a.Databases <= 0:
+	case len(a.Secret) != len(secret) || a.Databases <= 0 || a.Databases > math.MaxInt32:
 		return secret, 0, fmt.Errorf("cluster: a member says that its store has %d databases, and a secret of %d bytes", a.Databases, len(a.Secret))
 	}
 	return [16]byte(a.Secret), a.Databases, nil

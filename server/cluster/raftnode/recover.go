@@ -43,7 +43,7 @@ func StandAlone(store *member.Member, address string, assign func(former topolog
 		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Assignment: assign(before.Assignment)})
 }
 
-// CommitAll has everything count as committed that the log of a member has which was opened just now: its store is going to be alone.
+// CommitAll takes for committed what the log of a member has that was opened just now: its store is going to be alone.
 func CommitAll(store *member.Member) error {
 	r, err := OpenReplica(store, nil, false)
 	if err == nil {
@@ -52,7 +52,7 @@ func CommitAll(store *member.Member) error {
 	return err
 }
 
-// commitAll has everything count as committed, and returns the last entry.
+// commitAll takes for committed what the log has, and returns its last entry.
 func (r *Replica) commitAll() (last uint64, err error) {
 	_, last = r.log.Bounds()
 	state := r.log.State()

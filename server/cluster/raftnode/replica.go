@@ -52,8 +52,8 @@ func OpenReplica(m *member.Member, founders []Peer, lazy bool) (*Replica, error)
 	return r, r.keep(r.lossless(r.members)) // before anything is acknowledged
 }
 
-// Unfounded reports that a store belongs to no group yet: its log has no entries. It may begin behind one all the same, with the data of a
-// store that was alone.
+// Unfounded reports that the group of a store is still to be founded: its log is without entries. It may begin behind one all the same, with
+// the data of a store that was alone.
 func Unfounded(m *member.Member) bool {
 	first, last := m.Log().Bounds()
 	return first > last && m.Log().State().Term == 0
