@@ -108,7 +108,7 @@ func holdsModel(t *testing.T, fs vfs.FS, seed uint64, m *model) {
 // what was committed and what was not.
 func TestStoreThatWasAloneLeadsAGroupAndIsAloneAgain(t *testing.T) {
 	indexPages(t)
-	for seed := range uint64(4) {
+	for seed := range testscale.Rounds(uint64(4)) {
 		disk := disktest.New()
 		m := aloneModel(t, disk, seed)
 		sound(t, disk)
@@ -165,7 +165,7 @@ func TestStoreThatWasAloneLeadsAGroupAndIsAloneAgain(t *testing.T) {
 
 // A power failure at any write leaves a sound store of one kind or the other, with all keys, which can be turned again.
 func TestStoreThatIsTurnedIsOneOrTheOther(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range testscale.Rounds(uint64(2)) {
 		disk := disktest.New()
 		m := aloneModel(t, disk, seed)
 		toMember := func(fs vfs.FS) error { return BecomeMember(becomes(fs, seed)) }
@@ -183,7 +183,7 @@ func TestStoreThatIsTurnedIsOneOrTheOther(t *testing.T) {
 // turnWithCrashes turns a store, and looks at what many moments would have left. compare is called with a store that is alone.
 func turnWithCrashes(t *testing.T, disk *disktest.Disk, turn, back func(vfs.FS) error, compare func(vfs.FS)) *disktest.Disk {
 	t.Helper()
-	c := &crasher{mem: disk, r: rand.New(rand.NewPCG(1, 126)), every: 3 * testscale.By}
+	c := &crasher{mem: disk, r: rand.New(rand.NewPCG(1, 126)), every: 2}
 	if err := turn(errorfs.Wrap(disk, c)); err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (n *Node) identify(ctx context.Context, store *member.Member) (*topology.Id
 func (n *Node) newcomer(store *member.Member) (*topology.Identity, error) {
 	self := &topology.Identity{Name: n.config.Name, Replaces: n.config.Replaces, Known: map[uint64]string{}}
 	blank := raftnode.Unfounded(store)
-	if _, last := store.Log().Bounds(); blank && last > 0 {
+	if first, _ := store.Log().Bounds(); blank && first > 1 {
 		if err := n.mayFound(store); err != nil {
 			return nil, err
 		}

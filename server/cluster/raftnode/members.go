@@ -262,7 +262,7 @@ func decodeIDs(d *topology.Decoder) (ids []uint64) {
 func (r *Replica) found(founders []Peer) error {
 	founders = slices.Clone(founders)
 	slices.SortFunc(founders, func(a, b Peer) int { return cmp.Compare(a.ID, b.ID) })
-	_, behind := r.log.Bounds()
+	first, _ := r.log.Bounds()
 	var entries []*raftpb.Entry
 	for _, f := range founders {
 		cc := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeAddNode, f.ID)}, Context: []byte(f.Address)}
@@ -270,13 +270,13 @@ func (r *Replica) found(founders []Peer) error {
 		if err != nil {
 			return err
 		}
-		term, index := uint64(foundingTerm), behind+1+uint64(len(entries))
+		term, index := uint64(foundingTerm), first+uint64(len(entries))
 		entries = append(entries, &raftpb.Entry{Term: &term, Index: &index, Type: &kind, Data: data})
 	}
-	if entries = append(entries, r.foundingLevel(founders, behind+2)...); len(founders) > 1 {
+	if entries = append(entries, r.foundingLevel(founders, first+1)...); len(founders) > 1 {
 		r.young = true
 	}
-	term, last := uint64(foundingTerm), behind+uint64(len(entries))
+	term, last := uint64(foundingTerm), first-1+uint64(len(entries))
 	if err := r.Append(entries, &raftpb.HardState{Term: &term, Vote: new(uint64), Commit: &last}); err != nil {
 		return err
 	}

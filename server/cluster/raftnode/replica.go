@@ -34,7 +34,7 @@ func NewReplica(m *member.Member, founders []uint64, lazy bool) (*Replica, error
 // OpenReplica returns a member that was opened just now. lazy says that entries are
 // appended without being forced to the device, so that the end of the machine may lose
 // some. The founders are the first members of the group, the same for all of them; a member
-// that joins later has none. They count as long as the log has no entries.
+// that joins later has none. They count as long as the group is not founded.
 func OpenReplica(m *member.Member, founders []Peer, lazy bool) (*Replica, error) {
 	r := &Replica{Member: m, log: m.Log(), lazy: lazy}
 	r.lost = r.log.State().Term > 0 && !r.log.Boot().Closed && !m.Whole()
@@ -52,11 +52,12 @@ func OpenReplica(m *member.Member, founders []Peer, lazy bool) (*Replica, error)
 	return r, r.keep(r.lossless(r.members)) // before anything is acknowledged
 }
 
-// Unfounded reports that the group of a store is still to be founded: its log is without entries. It may begin behind one all the same, with
-// the data of a store that was alone.
+// Unfounded reports that the group of a store is still to be founded: nothing in its log is committed, in no term. Entries that are there were
+// being written when the machine failed. The log may begin behind an entry, with the data of a store that was alone.
 func Unfounded(m *member.Member) bool {
-	first, last := m.Log().Bounds()
-	return first > last && m.Log().State().Term == 0
+	first, _ := m.Log().Bounds()
+	state := m.Log().State()
+	return state.Term == 0 && state.Commit < first
 }
 
 // readMembers finds the members as of the last entry that memory contains. The log has the
