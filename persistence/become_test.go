@@ -71,8 +71,26 @@ func aloneModel(t *testing.T, fs vfs.FS, seed uint64) *model {
 		}
 	}
 	m.check(t, s)
+	if err := s.purger.Run(); err != nil { // a check takes what is left of it for damage
+		t.Fatal(err)
+	}
 	closeStore(t, s)
 	return m
+}
+
+// founds gives the log of a store that was alone entries, and the member an identity.
+func founds(t *testing.T, fs vfs.FS, seed uint64) {
+	t.Helper()
+	o := becomes(fs, seed)
+	o.Replicator = mute{}
+	s := openMemory(t, o)
+	m := s.Member()
+	_, last := m.Log().Bounds()
+	entries := []grouplog.Entry{{Index: last + 1, Term: 1, Type: 2}, {Index: last + 2, Term: 1, Type: 2}}
+	if err := errors.Join(m.Append(entries, &grouplog.HardState{Term: 1, Commit: last + 1}), m.Log().SetIdentity([]byte("member 1"))); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
 }
 
 // sound checks a store that is not open.
@@ -146,6 +164,10 @@ func TestStoreThatWasAloneLeadsAGroupAndIsAloneAgain(t *testing.T) {
 		left := leader.fs.DeathClone("db/log", vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: w.r})
 		w.close()
 		sound(t, left)
+		if err := becomeAlone(third.fs, seed); err != nil { // which has entries that precede its log
+			t.Fatal(err)
+		}
+		sound(t, third.fs)
 		if err := becomeAlone(left, seed); err != nil {
 			t.Fatal(err)
 		}
@@ -171,6 +193,7 @@ func TestStoreThatIsTurnedIsOneOrTheOther(t *testing.T) {
 		toMember := func(fs vfs.FS) error { return BecomeMember(becomes(fs, seed)) }
 		toAlone := func(fs vfs.FS) error { return becomeAlone(fs, seed) }
 		disk = turnWithCrashes(t, disk, toMember, toAlone, func(fs vfs.FS) { holdsModel(t, fs, seed, m) })
+		founds(t, disk, seed)
 		turnWithCrashes(t, disk, toAlone, toMember, func(fs vfs.FS) {
 			if err := toAlone(fs); err != nil && !errors.Is(err, ErrMember) {
 				t.Fatal(err)
@@ -241,6 +264,31 @@ func TestStoreIsTurnedAgainAfterAFailureOfTheDisk(t *testing.T) {
 	}
 }
 
+// Once a store that is alone again has cut its log, the segment that this begins in has to be there.
+func TestLogOfAStoreThatIsAloneAgainIsMissed(t *testing.T) {
+	disk := disktest.New()
+	closeStore(t, openMemory(t, becomes(disk, 1)))
+	if err := errors.Join(BecomeMember(becomes(disk, 1)), becomeAlone(disk, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 2 {
+		s := openMemory(t, becomes(disk, 1))
+		if s.files.Meta.Unmade != (round == 0) {
+			t.Errorf("round %d: the first segment may be missing: %v", round, s.files.Meta.Unmade)
+		}
+		all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), []byte("v"), NoExpiry) })
+		materialise(t, s)
+		closeStore(t, s)
+	}
+	if err := disk.RemoveAll("db/log"); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Open(becomes(disk, 1)); err == nil {
+		closeStore(t, s)
+		t.Error("a store without its log is opened")
+	}
+}
+
 // What cannot be turned stays as it is.
 func TestStoreThatCannotBeTurnedIsRefused(t *testing.T) {
 	disk := disktest.New()
@@ -307,6 +355,7 @@ func TestStoreThatIsAloneAgainHasNoUsersOfItsGroup(t *testing.T) {
 	leader.propose()
 	leader.send(other)
 	leader.count()
+	leader.must(leader.log().SetIdentity([]byte("member 1")))
 	disk := leader.fs
 	w.close()
 	if err := snapshot.WriteOrigin(disk, "db", &snapshot.Origin{Group: "g"}); err != nil {
