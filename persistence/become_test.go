@@ -6,11 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/snapshot"
@@ -164,10 +166,6 @@ func TestStoreThatWasAloneLeadsAGroupAndIsAloneAgain(t *testing.T) {
 		left := leader.fs.DeathClone("db/log", vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: w.r})
 		w.close()
 		sound(t, left)
-		if err := becomeAlone(third.fs, seed); err != nil { // which has entries that precede its log
-			t.Fatal(err)
-		}
-		sound(t, third.fs)
 		if err := becomeAlone(left, seed); err != nil {
 			t.Fatal(err)
 		}
@@ -390,4 +388,26 @@ func TestStoreThatIsAloneAgainHasNoUsersOfItsGroup(t *testing.T) {
 		log.Identity() != nil || log.Membership().Members != nil && len(log.Membership().Members) > 0 {
 		t.Errorf("the log has entries %d to %d, state %+v, identity %x, members %+v", first, last, log.State(), log.Identity(), log.Membership())
 	}
+}
+
+// Entries that came with the state of another member, and precede the log, go with it.
+func TestStoreThatIsAloneAgainHasNoEntries(t *testing.T) {
+	w, leader, lags := ahead(t)
+	leader.give(lags)
+	it, err := lags.s.files.Disk.DB.NewIter(&pebble.IterOptions{LowerBound: format.AppendGroup(nil, format.PrefixJournal), UpperBound: format.AppendGroupEnd(nil, format.PrefixJournal)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !it.First() {
+		t.Fatal("no entries came with the state")
+	}
+	if err := it.Close(); err != nil {
+		t.Fatal(err)
+	}
+	disk := lags.fs
+	w.close()
+	if err := becomeAlone(disk, 1); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, disk)
 }
