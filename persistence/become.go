@@ -45,8 +45,9 @@ func BecomeMember(o Options) error {
 	})
 }
 
-// BecomeAlone makes the store in o.Dir, that of a member, one that is alone. commit is called with the member, to take for committed what the log has. left is called with the users and the directives that the group had in common, which a store
-// that is alone does not have, before the store changes; with an error it stays what it is. Libraries of functions stay.
+// BecomeAlone makes the store in o.Dir, that of a member, one that is alone. commit is called with the member, to take for committed
+// what the log has. left is called before the store changes, with the users and the directives that the group had in common, which a
+// store that is alone does not keep; with an error the store stays what it is. Libraries of functions stay.
 //
 // The error is ErrMember for a store that is alone, [check.ErrNoStore] for a directory without one, one of Open, or that of a function.
 func BecomeAlone(o Options, commit func(m *member.Member) error, left func(users, directives map[string]string) error) error {

@@ -136,6 +136,14 @@ func TestServerThatWasAloneBecomesThreeAndOneAgain(t *testing.T) {
 		s.stop(t)
 	}
 
+	for i := range 2 { // what a member has can be exported, and it is a member all the same
+		file := filepath.Join(t.TempDir(), "out.rdb")
+		out, err := exec.Command(binary, "--export", file, "--for", "redis7.4", "--dir", leader.dir).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "exported: 6 keys") {
+			t.Fatalf("export %d: %v\n%s", i, err, out)
+		}
+		wantSound(t, leader.dir)
+	}
 	wantBecome(t, "alone", leader.dir, 0, "the store is alone")
 	wantBecome(t, "alone", leader.dir, 2, "the store is alone already")
 	wantSound(t, leader.dir)
