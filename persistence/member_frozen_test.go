@@ -13,7 +13,9 @@ func (n *node) freeze() {
 		return // it would wait
 	}
 	want := n.newest()
+	commit := n.commit
 	f, err := s.Freeze()
+	n.commit = commit // that of the copy has nothing to do
 	if err != nil {
 		n.w.effects["copy that failed"]++
 		return // the disk
@@ -24,7 +26,6 @@ func (n *node) freeze() {
 	if n.w.states != nil {
 		st := n.w.stateOf(n, want)
 		m := st.m.clone()
-		m.now = n.w.now
 		if diff := m.weakDiff(f.s); diff != "" {
 			n.w.Fatalf("member %d: a frozen copy as of record %d of term %d: %s", n.id, want.lsn, want.term, diff)
 		}
