@@ -96,8 +96,9 @@ func decisionPage(all []decision) (string, error) {
 
 <!-- Made from the Status of each: make docs -->
 
-Why vigil is as it is: each page says what was asked, what was decided and what was rejected. They are kept as they were
-written; where a later one amends an earlier one, both say so in their Status, and this index does.
+Why vigil is as it is: each page says what was asked, what was decided and what was rejected. They
+are kept as they were written; where a later one amends an earlier one, both say so in their Status,
+and this index does.
 
 | | decision | goes on with | completed or amended by |
 |---|---|---|---|

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestEveryPageBeginsWithAnExampleAndIsOnTheMap: a reader finds a page in docs/README.md, and sees on its first screen what it is for, in
@@ -43,6 +44,40 @@ func TestEveryPageBeginsWithAnExampleAndIsOnTheMap(t *testing.T) {
 	for _, link := range regexp.MustCompile(`\]\(([^):]+)\)`).FindAllStringSubmatch(string(index), -1) {
 		if _, err := os.Stat(filepath.Join(docs, link[1])); err != nil {
 			t.Errorf("the map leads to nothing: %v", err)
+		}
+	}
+}
+
+// TestProseOfPagesFitsATerminal: what people write is at most 100 columns wide. Tables, examples and generated pages are not looked at.
+func TestProseOfPagesFitsATerminal(t *testing.T) {
+	const columns = 100
+	generated := map[string]bool{"benchmarks.md": true, "commands.md": true, "configuration.md": true}
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.md"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %d pages, %v", pattern, len(paths), err)
+		}
+		for _, path := range paths {
+			if !generated[filepath.Base(path)] {
+				wantNarrow(t, path, columns)
+			}
+		}
+	}
+}
+
+func wantNarrow(t *testing.T, path string, columns int) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := false
+	for i, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			example = !example
+		}
+		if !example && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "|") && utf8.RuneCountInString(line) > columns {
+			t.Errorf("%s:%d has %d columns, and %d fit: %s", path, i+1, utf8.RuneCountInString(line), columns, line)
 		}
 	}
 }
