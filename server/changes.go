@@ -11,7 +11,7 @@ import (
 // NewestChange returns the position behind all changes up to now, for consumers that keep positions by themselves.
 func (h host) NewestChange() (string, error) {
 	if !h.srv.leads() {
-		return "", commands.ErrFollowerHasNoChanges
+		return "", commands.ErrFollowerNoChanges
 	}
 	at, err := h.srv.source.Newest()
 	if err != nil {
@@ -23,7 +23,7 @@ func (h host) NewestChange() (string, error) {
 // Changes returns changes behind a position.
 func (h host) Changes(from string, q *admin.ChangeQuery) (admin.ChangesRead, error) {
 	if !h.srv.leads() {
-		return admin.ChangesRead{}, commands.ErrFollowerHasNoChanges
+		return admin.ChangesRead{}, commands.ErrFollowerNoChanges
 	}
 	at, err := source.ParsePosition(from)
 	if err != nil {

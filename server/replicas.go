@@ -155,7 +155,7 @@ func (r *replicaLink) ReplicaSync(stream string, offset int64, old bool) error {
 	case s.Has(commands.ClientReplica):
 		return nil // as in Redis, which does not reply either
 	case !s.srv.leads():
-		return commands.ErrFollowerIsNoSource
+		return commands.ErrFollowerNotASource
 	case s.began > 0 || s.conn.Unsent() > 0 || s.output.size() > 0:
 		return commands.ErrSyncPending
 	case !r.replica().Complete():
