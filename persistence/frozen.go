@@ -57,19 +57,16 @@ func (s *Store) freeze() (*Frozen, error) {
 	if err := s.opts.FS.RemoveAll(dir); err != nil {
 		return nil, err
 	}
+	newest := s.commits.Journal.Newest()
+	if err := s.Snapshot(dir, nil); err != nil { // it has that, which is committed then
+		return nil, err
+	}
 	o := s.opts
 	if m := s.member; m != nil {
-		newest := s.commits.Journal.Newest()
-		if err := s.commits.AwaitSync(newest); err != nil {
-			return nil, err
-		}
 		o.Replicator, o.committed = member.Apart{}, m.Log().Holding(newest)
 		if s.opts.stopped {
 			_, o.committed = m.Log().Bounds()
 		}
-	}
-	if err := s.Snapshot(dir, nil); err != nil {
-		return nil, err
 	}
 	o.Dir, o.InMemory, o.MapTail, o.Reserve, o.OnEvent, o.IdleAfter, o.Sync = dir, false, nil, 0, nil, -1, SyncNever
 	o.MaxMemory, o.DerivedMaxMemory, o.Policy = leastFrozen, 0, eviction.Spill
