@@ -137,11 +137,17 @@ func (f *feed) Record(lsn uint64, t persistence.Told) {
 	if s.cutting != nil {
 		s.cutting.add(s.log.end)
 	}
-	if s.o.Commits {
-		select {
-		case f.recorded <- struct{}{}:
-		default:
-		}
+	f.wake()
+}
+
+// wake makes confirm look again, if there is one.
+func (f *feed) wake() {
+	if !f.s.o.Commits {
+		return
+	}
+	select {
+	case f.recorded <- struct{}{}:
+	default:
 	}
 }
 
@@ -249,11 +255,8 @@ func (f *feed) Lost(why string) {
 
 // endLocked ends the stream. Another one begins with the next full sync.
 func (s *Source) endLocked(why string) {
-	if f := s.feed; f != nil && s.o.Commits {
-		select { // it sees that it is over
-		case f.recorded <- struct{}{}:
-		default:
-		}
+	if s.feed != nil {
+		s.feed.wake() // it sees that it is over
 	}
 	s.feed, s.cutting, s.db, s.last = nil, nil, -1, 0
 	s.active.Store(false)
