@@ -80,34 +80,26 @@ func keepShared(dir string, users, directives map[string]string, out io.Writer) 
 	for _, name := range slices.Sorted(maps.Keys(users)) {
 		lines = append(lines, "user "+name+" "+users[name])
 	}
-	if err := keepLines(dir, usersOfGroup, lines); err != nil {
+	err := keepLines(dir, usersOfGroup, lines, out, "users of the group: %d, in %s, for aclfile; without it the server begins without them\n")
+	if err != nil {
 		return err
-	}
-	if len(lines) > 0 {
-		fmt.Fprintf(out, "users of the group: %d, in %s, for aclfile; without it the server begins without them\n", len(lines), filepath.Join(dir, usersOfGroup))
 	}
 	lines = nil
 	for _, name := range slices.Sorted(maps.Keys(directives)) {
 		lines = append(lines, string(commands.AppendQuoted([]byte("CONFIG SET "+name+" "), []byte(directives[name]))))
 	}
-	if err := keepLines(dir, directivesOfGroup, lines); err != nil {
-		return err
-	}
-	if len(lines) > 0 {
-		fmt.Fprintf(out, "directives of the group: %d, in %s, for redis-cli, and CONFIG REWRITE behind them\n", len(lines), filepath.Join(dir, directivesOfGroup))
-	}
-	return nil
+	return keepLines(dir, directivesOfGroup, lines, out, "directives of the group: %d, in %s, for redis-cli, and CONFIG REWRITE behind them\n")
 }
 
-// keepLines writes a file, which is on the device then, unless there are no lines.
-func keepLines(dir, name string, lines []string) error {
+// keepLines writes a file, which is on the device then, and says how many lines are in which file, unless there are none.
+func keepLines(dir, name string, lines []string, out io.Writer, says string) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
+	path := filepath.Join(dir, name)
+	err := conf.ReplaceFile(path, []byte(strings.Join(lines, "\n")+"\n"))
+	if err == nil {
+		fmt.Fprintf(out, says, len(lines), path)
 	}
-	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
+	return err
 }
