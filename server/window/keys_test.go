@@ -74,8 +74,12 @@ func TestHottestKeysAreThoseOfHotkeys(t *testing.T) {
 	r.must("SET cold:1 v")
 	_, page, _ := strings.Cut(r.get("/keys"), "<h2>Hottest</h2>")
 	wants(t, "while counting", page, "By time", "By network", "<code>hot:1</code>", "and going on")
-	if hot, cold := strings.Index(page, "<code>hot:1</code>"), strings.Index(page, "<code>cold:1</code>"); cold >= 0 && hot > cold {
-		t.Error("the key that is used most does not come first")
+	// One call may take longer than a hundred where the machine is busy: the
+	// bytes are what tells which key is used most.
+	_, page, _ = strings.Cut(page, "By network")
+	hot, cold := strings.Index(page, "<code>hot:1</code>"), strings.Index(page, "<code>cold:1</code>")
+	if hot < 0 || cold < hot {
+		t.Errorf("the key that is used most is at %d of the page, the other one at %d", hot, cold)
 	}
 	r.must("HOTKEYS STOP")
 	wants(t, "afterwards", r.get("/keys"), "until it was ended")
