@@ -47,15 +47,16 @@ func (h intakeHost) End(left []uint32) {
 	h.s.intake.Store(false)
 }
 
-// NewIntake begins to take databases in. There is one at a time, and none in a group, whose members must
-// get everything through the log: that is ErrMember.
+// ownPhys is the first number of the databases that a member of a group takes keys into. No database of the group has one from there
+// on: what is in them is known to the member alone, until it gives the keys to its group, by [Tx.Merge].
+const ownPhys = 1 << 31
+
+// NewIntake begins to take databases in. There is one at a time. What a member of a group takes in cannot be taken over: the others
+// must get everything through the log.
 func (s *Store) NewIntake() (*intake.Intake, error) { return s.newIntake(0, 0) }
 
 // newIntake is NewIntake with runs of run bytes, and at most most bytes of a value in memory.
 func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
-	if s.member != nil {
-		return nil, ErrMember
-	}
 	if err := s.DiskError(); err != nil {
 		return nil, err
 	}
@@ -64,9 +65,14 @@ func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
 	}
 	var phys []uint32
 	unlock := s.keyspace.LockAll()
+	next := &s.files.Meta.Next
+	if s.member != nil {
+		next = &s.ownPhys
+		*next = max(*next, ownPhys)
+	}
 	for range s.files.Meta.Phys {
-		phys = append(phys, s.files.Meta.Next)
-		s.files.Meta.Next++
+		phys = append(phys, *next)
+		*next++
 	}
 	unlock()
 	in, err := intake.New(intake.Config{
@@ -86,6 +92,9 @@ func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 	s := tx.s
 	if tx.placer.Err == nil {
 		tx.placer.Err = errors.Join(in.Err(), in.Sound())
+	}
+	if s.member != nil && tx.placer.Err == nil {
+		tx.placer.Err = ErrMember
 	}
 	if tx.placer.Err != nil {
 		return

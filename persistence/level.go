@@ -16,7 +16,7 @@ const (
 	LevelTold      = 2
 	LevelModules   = 3 // see types.Form
 	LevelTimed     = 4
-	LevelDatabases = 5 // no new form, but members before it do not look into other databases when slots are moved, emptied or given up
+	LevelDatabases = 5 // members before it do not look into other databases when slots are moved, emptied or given up, and follow no master
 )
 
 // previous is set by the linker (-X) in a server that acts as one of the version before the newest level, for tests of upgrades.
@@ -36,7 +36,7 @@ var levels = [...]string{
 	LevelTold - 1:      "the level in the log of the group, the configuration that its members share, and the moves of slots that each leader goes on with",
 	LevelModules - 1:   "cuckoo filters, count-min sketches, top lists, t-digests and JSON documents, and signals, pauses and changed numbers of schedules",
 	LevelTimed - 1:     "members of sets that expire, names of entries of streams, entries that a group of consumers has released, rules of users about databases, blessed keys, and placement maps with bounds, nested domains or sets of units",
-	LevelDatabases - 1: "several databases in a group that clients see as a cluster",
+	LevelDatabases - 1: "several databases in a group that clients see as a cluster, and groups that follow a master",
 }
 
 // WhatLevelAdds says what a level adds to the one before it, "" for one that this version does not know.

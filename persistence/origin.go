@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence/format"
 )
@@ -18,7 +19,15 @@ type origin struct {
 	mu  sync.Mutex
 	now Replicated // guarded by mu
 	lsn uint64     // record that says so; guarded by mu
+
+	incomplete atomic.Bool // now is Incomplete()
 }
+
+// Incomplete is said of the data of a group while that of a master goes into it; see [format.Incomplete].
+func Incomplete() Replicated { return format.Incomplete() }
+
+// Incomplete reports that the store has a part of a master's data, which nobody may see.
+func (s *Store) Incomplete() bool { return s.origin.incomplete.Load() }
 
 // Replicated returns whose data the store has.
 func (s *Store) Replicated() Replicated {
@@ -38,7 +47,12 @@ func (o *origin) get() (r Replicated, lsn uint64) {
 func (o *origin) set(r Replicated, lsn uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.setLocked(r, lsn)
+}
+
+func (o *origin) setLocked(r Replicated, lsn uint64) {
 	o.now, o.lsn = r, lsn
+	o.incomplete.Store(r == Incomplete())
 }
 
 // arrival is where the record under construction leads to, if it says so.
@@ -87,11 +101,13 @@ func (r *record) arrived(lsn uint64) {
 	o := &r.s.origin
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.lsn = lsn; a.whole != nil {
-		o.now = *a.whole
+	next := o.now
+	if a.whole != nil {
+		next = *a.whole
 	} else {
-		o.now.Offset, o.now.DB = a.offset, a.db
+		next.Offset, next.DB = a.offset, a.db
 	}
+	o.setLocked(next, lsn)
 	*a = arrival{}
 }
 

@@ -36,7 +36,7 @@ func (s *Store) initRooms() {
 	s.replay.Config = replay.Config{
 		Files: &s.files, Commits: &s.commits, Keyspace: &s.keyspace, Heads: &s.heads, Writer: &s.writer, Purger: &s.purger, Uses: &s.uses,
 		Catalog: func() *catalog.Catalog { return s.catalog }, Hash: s.Hash, Now: s.opts.Now, Bound: s.eviction.Bound,
-		Seed: s.seed, Unreadable: operatorLog{s}.unreadable, Arrived: s.origin.set,
+		Seed: s.seed, Unreadable: operatorLog{s}.unreadable, Origin: s.origin.get, Arrived: s.origin.set,
 	}
 	s.passes.Config = passes.Config{
 		Files: &s.files, Commits: &s.commits, Keyspace: &s.keyspace, Writer: &s.writer, Purger: &s.purger, Sweeper: &s.sweeper,

@@ -48,6 +48,7 @@ type Store struct {
 	feed      feed.Feed
 	purger    purge.Purger
 	intake    atomic.Bool // one is under way
+	ownPhys   uint32      // next database of an intake of a member; guarded by the locks of all shards
 	following atomic.Bool // a master decides what expires
 	origin    origin
 	frozen    atomic.Bool // a copy is open

@@ -59,7 +59,7 @@ func (a *admission) check(cmd *commands.Command, sub bool, argv [][]byte) error 
 	if err := a.checkLoading(cmd); err != nil {
 		return err
 	}
-	if err := a.checkStale(cmd); err != nil {
+	if err := cmp.Or(a.checkIncomplete(cmd), a.checkStale(cmd)); err != nil {
 		return err
 	}
 	if err := a.checkBusy(cmd); err != nil {

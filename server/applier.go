@@ -20,9 +20,10 @@ import (
 // applier runs what a master sends. It implements [replica.Data] for the goroutine of one follower: a session of no client, which may
 // change keys although the server is a replica, and does not ask for memory or permissions.
 type applier struct {
-	s    *session
-	exec *commands.Command // EXEC, which a transaction is locked for
-	room []appliedCall     // for the calls of the next transaction
+	s     *session
+	reign uint64            // of a member of a group, which applies while it leads
+	exec  *commands.Command // EXEC, which a transaction is locked for
+	room  []appliedCall     // for the calls of the next transaction
 
 	mu      sync.Mutex
 	pending durableAt // guarded by mu
@@ -35,13 +36,13 @@ type durableAt struct {
 	offset int64
 }
 
-func (srv *Server) newApplier() *applier {
+func (srv *Server) newApplier(reign uint64) *applier {
 	s := srv.backstage()
 	s.applies = true
 	s.access.become(srv.users.Default())
 	s.ctx.Reply = commands.NewReply(nil, 2)
 	s.ctx.InMulti = true
-	a := &applier{s: s}
+	a := &applier{s: s, reign: reign}
 	for _, cmd := range srv.table.All() { // which rename-command may have taken the name from
 		if cmd.Is(commands.LocksQueue) {
 			a.exec = cmd
@@ -237,6 +238,10 @@ func (a *applier) lock(queue []appliedCall) error {
 			}
 		}
 	}
+	if err := s.reigns(a.reign); err != nil {
+		s.release()
+		return err
+	}
 	return nil
 }
 
@@ -296,7 +301,7 @@ func (a *applier) record(r persistence.Replicated) error {
 	}
 	var set persistence.Shards
 	set.AddTexts()
-	if err := s.lockBackstage(context.Background(), &set); err != nil {
+	if err := s.lockToChange(context.Background(), &set, a.reign); err != nil {
 		return err
 	}
 	s.tx.SetReplicated(r)
@@ -352,11 +357,11 @@ func (a *applier) Read(ctx context.Context, file io.Reader, size int64) (replica
 // Rest is what follows the file.
 func (r *received) Rest() io.Reader { return r.rest }
 
-// Keep makes it the data of the server, in one record with where it comes from.
+// Keep makes it the data of the server, in one record with where it comes from; that of a group by many, see importJob.gradual.
 func (r *received) Keep(at replica.Position) error {
 	srv := r.a.s.srv
 	origin := persistence.Replicated{Follows: true, ID: at.ID, Offset: at.Offset, DB: at.DB}
-	j := &importJob{transfer: &transfer{ctx: r.ctx}, o: ImportOptions{OnConflict: ConflictReplaceAll}, origin: &origin}
+	j := &importJob{transfer: &transfer{ctx: r.ctx}, o: ImportOptions{OnConflict: ConflictReplaceAll}, origin: &origin, reign: r.a.reign}
 	if err := srv.settleImport(j, r.in, r.run.Libraries()); err != nil {
 		return err
 	}

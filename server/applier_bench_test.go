@@ -10,7 +10,7 @@ import (
 // BenchmarkApply is SET as a stream brings it.
 func BenchmarkApply(b *testing.B) {
 	r := newRig(b, onDisk(b.TempDir()), func(o *Options) { o.Clock = nil })
-	a := r.srv.newApplier()
+	a := r.srv.newApplier(0)
 	const keys = 1 << 16
 	calls := make([][1]replica.Call, keys)
 	for i := range calls {

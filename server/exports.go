@@ -50,6 +50,9 @@ func (j *exportJob) done() importer.Summary { return j.summary.Clone() }
 
 var errExportTarget = errors.New("unknown target")
 
+// errExportPart is the error of an export of what is of no use.
+var errExportPart = errors.New("the group has a part of a master's data so far")
+
 // Export writes the keys as they are at one moment as an RDB file, while the server goes on. The file gets its name when it is complete and on
 // the device. progress, if it is not nil, is called about once a second.
 func (srv *Server) Export(ctx context.Context, o ExportOptions, progress func(importer.Summary)) (importer.Summary, error) {
@@ -61,6 +64,9 @@ func (srv *Server) Export(ctx context.Context, o ExportOptions, progress func(im
 }
 
 func (srv *Server) beginExport(ctx context.Context, o ExportOptions) (*exportJob, error) {
+	if srv.store.Incomplete() {
+		return nil, errExportPart
+	}
 	target, ok := rdbfile.TargetNamed(o.For)
 	if !ok {
 		return nil, fmt.Errorf("%w %.40q: one of %q", errExportTarget, o.For, ExportTargets())

@@ -156,12 +156,11 @@ func (f *failover) becomeReplica(o *admin.Failover, forced bool, answer chan err
 	following.change.Lock()
 	defer following.change.Unlock()
 	var heir source.Heir
-	err = srv.lockAll(func(s *session) {
+	_, err = srv.lockAll(0, func(s *session) { // no member of a group hands over like this
 		var none error
 		heir, none = srv.source.Heir(o.Host, o.Port)
 		if begun = none == nil && (heir.HasAll || forced); begun {
-			srv.store.SetFollowing(true) // nothing is written behind this
-			following.active.Store(true)
+			following.activate(0, true) // nothing is written behind this
 			s.tx.SetReplicated(persistence.Replicated{Follows: true, ID: heir.Stream, Offset: heir.Offset, DB: heir.DB})
 		}
 	})
@@ -173,10 +172,10 @@ func (f *failover) becomeReplica(o *admin.Failover, forced bool, answer chan err
 	}
 	srv.source.End("another server takes over")
 	srv.logf(logNotice, "FAILOVER: asking %s:%d to take over at offset %d", heir.Host, heir.Port, heir.Offset)
-	if err := following.remember(heir.Host + " " + strconv.Itoa(heir.Port)); err != nil {
+	if _, err := following.remember(0, heir.Host+" "+strconv.Itoa(heir.Port)); err != nil {
 		return true, err
 	}
-	return true, following.followHeir(heir.Host, heir.Port, func(refused error) {
+	return true, following.followHeir(0, heir.Host, heir.Port, func(refused error) {
 		select {
 		case answer <- refused:
 		default: // there was one already
@@ -192,7 +191,9 @@ func (f *failover) takeBack() error {
 	if !following.active.Load() {
 		return nil
 	}
-	return errors.Join(following.remember("no one"), following.promote())
+	_, err := following.remember(0, "no one")
+	_, failed := following.promote(0)
+	return errors.Join(err, failed)
 }
 
 // changesRole reports whether a client may change the role of the server now.

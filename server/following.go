@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"strconv"
 	"strings"
@@ -28,6 +27,9 @@ type following struct {
 	now    atomic.Pointer[replica.Follower] // nil: it is a master, or about to change
 
 	change sync.Mutex // one change of the role at a time
+
+	mu    sync.Mutex
+	reign uint64 // guarded by mu: how often this member of a group has ceased to lead; what one leadership begins ends with it
 }
 
 // readOnly reports whether clients may change no keys because they are a master's.
@@ -60,17 +62,17 @@ func (a *admission) checkStale(cmd *commands.Command) error {
 func (f *following) open() error {
 	srv := f.srv
 	set := srv.settings().conf
-	if set.MasterHost == "" {
-		if srv.opts.Group == nil && srv.store.Replicated().Follows {
-			srv.logf(logNotice, "The data is that of a master that the configuration does not name: this server is a master from now on")
-			return f.promote()
-		}
-		return nil
+	switch {
+	case srv.opts.Group != nil:
+		return nil // see lead
+	case set.MasterHost != "":
+		return f.follow(0, set.MasterHost, set.MasterPort)
+	case srv.store.Replicated().Follows:
+		srv.logf(logNotice, "The data is that of a master that the configuration does not name: this server is a master from now on")
+		_, err := f.promote(0)
+		return err
 	}
-	if srv.opts.Group != nil {
-		return errors.New("replicaof is not for a member of a group: its members elect the one that leads")
-	}
-	return f.follow(set.MasterHost, set.MasterPort)
+	return nil
 }
 
 // errRoleAmidKeys is the error of a change of the role in a transaction that has locked keys: all have to be locked for it.
@@ -83,6 +85,9 @@ func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
 	if err := srv.failover.changesRole(&s.shards); err != nil {
 		return false, err
 	}
+	if srv.slotted() {
+		return false, errRoleInCluster
+	}
 	f := &srv.following
 	f.change.Lock()
 	defer f.change.Unlock()
@@ -91,11 +96,14 @@ func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
 			return true, nil
 		}
 	}
-	if err := f.remember(host + " " + strconv.Itoa(port)); err != nil {
+	reign := f.current()
+	lsn, err := f.remember(reign, host+" "+strconv.Itoa(port))
+	if err != nil {
 		return false, err
 	}
+	s.durability.change(lsn)
 	srv.logf(logNotice, "Before turning into a replica, this server may have had data of its own: it is replaced when the master's has come")
-	return false, f.follow(host, port)
+	return false, f.follow(reign, host, port)
 }
 
 // ReplicaOfNoOne makes the server a master, with the data that it has.
@@ -110,31 +118,48 @@ func (s *session) ReplicaOfNoOne() error {
 	if !f.active.Load() {
 		return nil
 	}
-	if err := f.remember("no one"); err != nil {
-		return err
-	}
-	srv.logf(logNotice, "MASTER MODE enabled (by a client)")
-	return f.promote()
+	lsn, err := f.becomeMaster("MASTER MODE enabled (by a client)")
+	s.durability.change(lsn)
+	return err
 }
 
-// remember sets the directive replicaof, for CONFIG GET and CONFIG REWRITE.
-func (f *following) remember(text string) error {
-	return f.srv.config.Set(conf.Caller{Own: true}, []conf.Pair{{Name: "replicaof", Value: text}})
+// becomeMaster ends following; the configuration is told first.
+func (f *following) becomeMaster(why string) (lsn uint64, err error) {
+	reign := f.current()
+	if f.srv.opts.Group == nil {
+		if _, err := f.remember(reign, "no one"); err != nil {
+			return 0, err
+		}
+	}
+	f.srv.logf(logNotice, "%s", why)
+	return f.promote(reign)
 }
+
+// remember sets the directive replicaof: for CONFIG GET and CONFIG REWRITE or, in a group, for all members, by a record.
+func (f *following) remember(reign uint64, text string) (lsn uint64, err error) {
+	if f.srv.opts.Group != nil {
+		return f.rememberInGroup(reign, text)
+	}
+	return 0, f.srv.config.Set(conf.Caller{Own: true}, []conf.Pair{{Name: replicaOf, Value: text}})
+}
+
+// replicaOf is the name of the directive.
+const replicaOf = "replicaof"
 
 // follow follows a master from now on.
-func (f *following) follow(host string, port int) error {
-	return f.followHeir(host, port, nil)
+func (f *following) follow(reign uint64, host string, port int) error {
+	return f.followHeir(reign, host, port, nil)
 }
 
 // followHeir is follow for a server that is to take over first.
-func (f *following) followHeir(host string, port int, takeOver func(refused error)) error {
+func (f *following) followHeir(reign uint64, host string, port int, takeOver func(refused error)) error {
 	srv := f.srv
 	f.end()
-	f.active.Store(true)
-	srv.store.SetFollowing(true)
+	if !f.activate(reign, true) {
+		return errDeposed
+	}
 	// A write that was admitted before is over when its shards can be had.
-	if err := srv.lockAll(func(*session) {}); err != nil {
+	if _, err := srv.lockAll(reign, func(*session) {}); err != nil {
 		return err
 	}
 	for _, s := range srv.clients.list() {
@@ -142,25 +167,35 @@ func (f *following) followHeir(host string, port int, takeOver func(refused erro
 			s.conn.HangUp() // it waits for what it could not change
 		}
 	}
-	a := srv.newApplier()
-	f.now.Store(replica.Start(replica.Options{Host: host, Port: port, Dial: f.dial, Settings: f.settings, Durable: a.Durable, TakeOver: takeOver,
-		Logf: srv.report}, a))
+	f.begin(reign, host, port, takeOver)
 	return nil
 }
 
-// lockAll calls f with all shards locked, and commits what it changes.
-func (srv *Server) lockAll(f func(s *session)) error {
+// begin connects to a master.
+func (f *following) begin(reign uint64, host string, port int, takeOver func(refused error)) {
+	a := f.srv.newApplier(reign)
+	now := replica.Start(replica.Options{Host: host, Port: port, Dial: f.dial, Settings: f.settings, Durable: a.Durable, TakeOver: takeOver,
+		Logf: f.srv.report}, a)
+	f.now.Store(now)
+	if f.current() != reign && f.now.CompareAndSwap(now, nil) {
+		now.Stop() // resign came before it was there
+	}
+}
+
+// lockAll calls f with all shards locked, and commits what it changes with the record that it returns. It is for one leadership, if
+// the server is a member of a group.
+func (srv *Server) lockAll(reign uint64, f func(s *session)) (lsn uint64, err error) {
 	s := srv.backstage()
 	var all persistence.Shards
 	all.AddAll()
-	if err := s.lockBackstage(srv.done, &all); err != nil {
-		return err
+	if err := s.lockToChange(srv.done, &all, reign); err != nil {
+		return 0, err
 	}
 	f(s)
-	err := s.tx.Err()
+	err = s.tx.Err()
 	s.commit()
 	s.release()
-	return err
+	return s.durability.Awaited(), err
 }
 
 // end ends the connection to the master.
@@ -170,30 +205,35 @@ func (f *following) end() {
 	}
 }
 
-// promote ends the connection to the master and lets clients change keys.
-func (f *following) promote() error {
+// promote ends the connection to the master and lets clients change keys. A part of the master's data is removed.
+func (f *following) promote(reign uint64) (lsn uint64, err error) {
 	srv := f.srv
 	f.end()
 	was := srv.store.Replicated()
-	next := persistence.Replicated{ID: host{srv}.RandomHex(40), Offset: was.Offset, DB: was.DB}
+	next := persistence.Replicated{ID: host{srv}.RandomHex(40), Offset: max(0, was.Offset), DB: was.DB}
 	if was.Follows && was.ID != "" {
 		next.ID2, next.Second = was.ID, was.Offset+1
 	}
-	err := srv.lockAll(func(s *session) {
+	lsn, err = srv.lockAll(reign, func(s *session) {
+		if was == persistence.Incomplete() {
+			srv.logf(logWarning, "The part of the master's data that had come is removed")
+			s.tx.FlushAll()
+		}
 		if was != (persistence.Replicated{}) {
 			s.tx.SetReplicated(next)
 		}
+		f.forgetInGroup(s)
 	})
-	if err == nil {
-		if next.ID2 != "" && srv.opts.Group == nil {
-			if err := srv.source.Continue(next.ID, next.ID2, next.Offset); err != nil {
-				srv.logf(logWarning, "replication: other replicas of the former master have to synchronize anew: %v", err)
-			}
-		}
-		srv.store.SetFollowing(false)
-		f.active.Store(false)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	if next.ID2 != "" && srv.opts.Group == nil {
+		if err := srv.source.Continue(next.ID, next.ID2, next.Offset); err != nil {
+			srv.logf(logWarning, "replication: other replicas of the former master have to synchronize anew: %v", err)
+		}
+	}
+	f.activate(reign, false)
+	return lsn, nil
 }
 
 // Succeed makes the server the master in place of the one that it follows, which asks for it and names its stream.
@@ -208,11 +248,9 @@ func (s *session) Succeed(stream string) error {
 	case !strings.EqualFold(srv.store.Replicated().ID, stream):
 		return commands.ErrTakeOverStream
 	}
-	if err := f.remember("no one"); err != nil {
-		return err
-	}
-	srv.logf(logNotice, "MASTER MODE enabled (failover request from the master)")
-	return f.promote()
+	lsn, err := f.becomeMaster("MASTER MODE enabled (failover request from the master)")
+	s.durability.change(lsn)
+	return err
 }
 
 // lineage is what replicas are told of the data: IDs of streams, the offset of the first, and the first one that is not of the second.

@@ -143,6 +143,7 @@ func (srv *Server) part() error {
 func (srv *Server) lead() {
 	srv.scripts.loadLibraries()
 	srv.resharding.Moves.Lead()
+	srv.following.lead()
 	srv.logf(logNotice, "This member leads the group from now on")
 }
 
@@ -153,6 +154,7 @@ func (srv *Server) follow() {
 	srv.logf(logNotice, "This member has ceased to lead the group: its clients are disconnected")
 	srv.clients.hangUpAll()
 	srv.resharding.Moves.Follow()
+	srv.following.resign()
 	srv.fence.Follow()
 }
 
@@ -264,6 +266,9 @@ func (a *admission) leaderFor(flags commands.Flag) error {
 // between admission and the locks.
 func (a *admission) checkLocked(cmd *commands.Command, argv [][]byte) error {
 	s := a.s
+	if err := a.checkIncomplete(cmd); err != nil {
+		return err
+	}
 	switch {
 	case s.srv.following.active.Load():
 		if s.srv.following.readOnly() && !s.applies && a.effects(cmd)&commands.Write != 0 {

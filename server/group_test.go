@@ -98,7 +98,13 @@ func (g *testGroup) renew() {
 func (g *testGroup) join(o *Options) {
 	o.Group = g
 	o.Membership = func() *commands.Membership {
-		return &commands.Membership{Leader: -1, Members: make([]commands.Member, 3)}
+		m := &commands.Membership{Leader: -1, Members: make([]commands.Member, 3)}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.leads {
+			m.Leader, m.Led, m.Leads = 0, true, true
+		}
+		return m
 	}
 }
 

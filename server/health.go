@@ -12,7 +12,7 @@ import (
 	"github.com/vigildb/vigil/server/internal/door"
 )
 
-// ErrLoading is returned by Health until Load is done.
+// ErrLoading is returned by Health until Load is done, and while the data of a master goes into a group.
 var ErrLoading = errors.New("server: loading the data")
 
 // Role implements [door.Server].
@@ -34,7 +34,7 @@ func (srv *Server) leads() bool { return srv.opts.Group == nil || srv.store.Memb
 // while data is loaded, or why the disk cannot be written. That of a member of a group is nil, too, if it
 // follows a leader that it has heard lately.
 func (srv *Server) Health() error {
-	if srv.loading.Load() {
+	if srv.loading.Load() || srv.store.Incomplete() {
 		return ErrLoading
 	}
 	if err := srv.store.DiskError(); err != nil {

@@ -52,7 +52,17 @@ type importJob struct {
 	merge importer.Summary // Put, Kept and Libraries; guarded by mu
 
 	origin *persistence.Replicated // whose data it is, if a master's
+	reign  uint64                  // of a member of a group, which imports while it leads
 }
+
+// fresh reports whether the databases are to have nothing but what is imported.
+func (j *importJob) fresh() bool {
+	return j.o.OnConflict == ConflictFail || j.o.OnConflict == ConflictReplaceAll
+}
+
+// gradual reports whether the keys go in some at a time: beside others, or into a group, whose members get everything through
+// the log.
+func (j *importJob) gradual(srv *Server) bool { return srv.opts.Group != nil || !j.fresh() }
 
 // Import makes keys of a file of Redis or Valkey, in one step unless it is to skip or replace keys. Clients
 // see nothing of it before. progress, if it is not nil, is called about once a second.
@@ -82,13 +92,15 @@ func (j *importJob) done() importer.Summary {
 }
 
 func (srv *Server) beginImport(ctx context.Context, o ImportOptions) (*importJob, error) {
-	if srv.opts.Group != nil {
-		return nil, fmt.Errorf("an import into a group is not possible: import into a server that is alone, and found the group with its data: %w", persistence.ErrMember)
-	}
-	if srv.following.active.Load() {
+	switch {
+	case !srv.leads():
+		return nil, errors.New("an import into a group is for the member that leads it: VIGIL.CLUSTER STATUS shows the leader")
+	case srv.slotted():
+		return nil, fmt.Errorf("an import into a group with slots is not possible: import into a server that is alone, and found the group with its data: %w", persistence.ErrMember)
+	case srv.following.active.Load():
 		return nil, errors.New("an import into a replica is not possible: its keys are the master's")
 	}
-	j := &importJob{o: o}
+	j := &importJob{o: o, reign: srv.following.current()}
 	j.o.Only = slices.Clone(o.Only)
 	var err error
 	j.transfer, err = srv.imports.begin(ctx, srv, "import", o.Path, j.done)
@@ -189,7 +201,10 @@ func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) 
 	j.mu.Lock()
 	j.merge.Libraries = int64(len(libs))
 	j.mu.Unlock()
-	if j.o.OnConflict == ConflictSkip || j.o.OnConflict == ConflictReplace {
+	if j.gradual(srv) {
+		if err := s.clear(j); err != nil {
+			return err
+		}
 		put, kept, err := s.merge(j, in)
 		j.mu.Lock()
 		j.merge.Put, j.merge.Kept = put, kept
@@ -200,11 +215,13 @@ func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) 
 	}
 	var all persistence.Shards
 	all.AddAll()
-	if err := s.lockBackstage(j.ctx, &all); err != nil {
+	if err := s.lockToChange(j.ctx, &all, j.reign); err != nil {
 		return err
 	}
-	if err := s.takeOver(j, in); err != nil {
-		return err
+	if !j.gradual(srv) {
+		if err := s.takeOver(j, func(replace func(db int) bool) { s.tx.TakeOver(in, replace) }); err != nil {
+			return err
+		}
 	}
 	now := srv.scripts.engine.Libraries()
 	s.scripting.keepLibraries(now, next)
@@ -218,19 +235,49 @@ func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) 
 		srv.scripts.engine.SetLibraries(next)
 	}
 	if lsn := s.durability.Awaited(); lsn > 0 && err == nil {
-		s.locked = false
-		s.tx.Unlock()
-		s.srv.tracking.Unlocked(&s.cache)
+		s.unlock()
 		err = srv.journal.WaitDurable(lsn)
 	}
 	return err
 }
 
-// takeOver has the databases that were taken in replace those that clients see. All shards are locked.
-func (s *session) takeOver(j *importJob, in *intake.Intake) error {
-	if j.o.OnConflict == ConflictSkip || j.o.OnConflict == ConflictReplace {
+// clear empties the databases of a group that are to have nothing but what is imported. If that is a master's data, clients
+// see nothing of it before its end.
+func (s *session) clear(j *importJob) error {
+	if !j.fresh() {
 		return nil
 	}
+	var all persistence.Shards
+	all.AddAll()
+	if err := s.lockToChange(j.ctx, &all, j.reign); err != nil {
+		return err
+	}
+	err := s.takeOver(j, func(replace func(db int) bool) {
+		for db := range s.srv.settings().limits.Databases {
+			if replace(db) {
+				s.tx.Flush(db)
+			}
+		}
+	})
+	if err == nil && j.origin != nil {
+		s.tx.SetReplicated(persistence.Incomplete())
+	}
+	s.srv.tracking.ChangedAll(&s.cache)
+	err = errors.Join(err, s.tx.Err())
+	s.commit()
+	s.unlock()
+	return err
+}
+
+// unlock unlocks the shards, and stays in the gate of scripts.
+func (s *session) unlock() {
+	s.locked = false
+	s.tx.Unlock()
+	s.srv.tracking.Unlocked(&s.cache)
+}
+
+// takeOver has replace put what is new in place of the databases for which its argument returns true. All shards are locked.
+func (s *session) takeOver(j *importJob, replace func(which func(db int) bool)) error {
 	o := importer.Options{Only: j.o.Only}
 	databases := s.srv.settings().limits.Databases
 	for db := range databases {
@@ -243,7 +290,7 @@ func (s *session) takeOver(j *importJob, in *intake.Intake) error {
 			s.WakeDB(db, db)
 		}
 	}
-	s.tx.TakeOver(in, func(db int) bool { return db < databases && o.Wants(db) })
+	replace(func(db int) bool { return db < databases && o.Wants(db) })
 	if err := s.tx.Err(); err != nil {
 		return err
 	}
@@ -257,19 +304,17 @@ func (s *session) takeOver(j *importJob, in *intake.Intake) error {
 
 // merge gives clients the keys that were taken in, beside those that they have.
 func (s *session) merge(j *importJob, in *intake.Intake) (put, kept int64, err error) {
-	return s.tx.Merge(in, j.o.OnConflict == ConflictReplace, func(set *persistence.Shards) (func() error, error) {
+	return s.tx.Merge(in, j.o.OnConflict != ConflictSkip, func(set *persistence.Shards) (func() error, error) {
 		if err := s.srv.store.WriteError(); err != nil {
 			return nil, err
 		}
-		if err := s.lockBackstage(j.ctx, set); err != nil {
+		if err := s.lockToChange(j.ctx, set, j.reign); err != nil {
 			return nil, err
 		}
 		return func() error {
 			err := s.tx.Err()
 			s.commit()
-			s.locked = false
-			s.tx.Unlock()
-			s.srv.tracking.Unlocked(&s.cache)
+			s.unlock()
 			s.srv.store.Commits().Throttle()
 			return err
 		}, nil

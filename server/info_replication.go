@@ -17,7 +17,12 @@ func infoReplication(t *info.Text, s *session) {
 	offset := m.Commits
 	if m.Leads {
 		offset = m.Last
-		info.Field(t, "role", "master")
+		if f := s.srv.following.now.Load(); f != nil {
+			st := f.Status()
+			infoMaster(t, s, &st)
+		} else {
+			info.Field(t, "role", "master")
+		}
 		info.Followers(t, m)
 	} else {
 		info.Leader(t, m)

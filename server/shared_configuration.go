@@ -49,6 +49,8 @@ func (sh *sharing) Unshare(directives []string) error {
 	for i, d := range directives {
 		name, ok := s.srv.config.SharedName(d)
 		switch {
+		case name == replicaOf:
+			return commands.Errorf("ERR '%.128s' ends with REPLICAOF NO ONE", d)
 		case !ok && s.srv.config.Known(d):
 			return commands.Errorf("ERR '%.128s' is each member's own", d)
 		case !ok:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -53,8 +54,8 @@ func (sh *sharing) admit() error {
 		return commands.ErrLoading
 	case g.Gone():
 		return commands.ErrLeftGroup
-	case s.srv.store.Member().Leads():
-		return s.srv.unwritable()
+	case s.srv.store.Member().Leads(): // also of a group that follows a master, whose users are its own
+		return cmp.Or(refused(s.srv.store.WriteError()), s.srv.lonely())
 	case !g.Fresh(false):
 		return commands.ErrClusterDown
 	}

@@ -14,7 +14,7 @@ const (
 	errNoPush          = commands.WireError("ERR RESP2 is not supported by this command")
 	errProtocolType    = commands.WireError("ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false")
 	errPackedLimit     = commands.WireError("ERR argument must be a memory value bigger than 1 and smaller than 4gb")
-	errGroupElects     = commands.WireError("ERR REPLICAOF not allowed in a group: its members elect the one that leads")
+	errGroupFollows    = commands.WireError("READONLY REPLICAOF is for the leader of a group: VIGIL.CLUSTER STATUS shows it")
 	errSwapInCluster   = commands.WireError("ERR SWAPDB is not allowed in cluster mode")
 	errFirstDBIndex    = commands.WireError("ERR invalid first DB index")
 	errFailoverGroup   = commands.WireError("ERR FAILOVER not allowed in a group: its members elect the one that leads, see VIGIL.CLUSTER TRANSFER")

@@ -64,7 +64,7 @@ func role(c *commands.Ctx) error {
 	m := c.Membership()
 	master := c.Host.(Replication).Master()
 	switch {
-	case m == nil && master != nil:
+	case master != nil:
 		c.Reply.Array(5)
 		c.Reply.BulkString("slave")
 		c.Reply.BulkString(master.Host)
@@ -153,13 +153,11 @@ func replicaOf(c *commands.Ctx) error {
 	m, r := c.Membership(), c.Host.(Replication)
 	none := c.Args.Is("NO") && c.Args.Is("ONE")
 	switch {
-	case m != nil && !(none && m.Leads):
-		return errGroupElects
+	case m != nil && !m.Leads:
+		return errGroupFollows
 	case none:
-		if m == nil {
-			if err := r.ReplicaOfNoOne(); err != nil {
-				return err
-			}
+		if err := r.ReplicaOfNoOne(); err != nil {
+			return err
 		}
 		c.Reply.OK()
 		return nil

@@ -18,6 +18,10 @@ type Replicated struct {
 	Second  int64  // the first offset that does not belong to ID2
 }
 
+// Incomplete is said of the data of a group while that of a master goes into it key by key: it is of no use, and all of it
+// has to come again unless the end is reached.
+func Incomplete() Replicated { return Replicated{Follows: true, Offset: -1} }
+
 // A record says it in one of two forms: with two arguments, offset and database, the rest is as before.
 
 // RecordReplicated records all of it.

@@ -61,6 +61,10 @@ func (r *replay) entry(c *windowChunk) error {
 	if err := r.entryLocked(w, c, apart); err != nil {
 		return err
 	}
+	if w.origin.wholeLSN > 0 || w.origin.partLSN > 0 { // most groups follow nobody
+		r.settleOrigin(r.Origin())
+		w.origin = replayedOrigin{}
+	}
 	r.Commits.Durable.Advance(r.last.LSN)
 	r.Commits.Journal.Resume(r.last)
 	return nil

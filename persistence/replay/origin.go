@@ -22,8 +22,9 @@ func (o *replayedOrigin) replay(args *structures.Args, lsn uint64) error {
 	return err
 }
 
-// settleOrigin determines whose data it is at the end of a replay.
-func (r *replay) settleOrigin() {
+// settleOrigin determines whose data it is at the end of a replay, or of an entry. It was that of now, by record lsn, which may be ahead
+// of the first records.
+func (r *replay) settleOrigin(now format.Replicated, lsn uint64) {
 	var last replayedOrigin
 	for _, w := range r.workers {
 		if o := &w.origin; o.wholeLSN > last.wholeLSN {
@@ -33,12 +34,14 @@ func (r *replay) settleOrigin() {
 			last.part, last.partLSN = o.part, o.partLSN
 		}
 	}
-	now, lsn := r.Files.Meta.Replicated, r.Files.Meta.Arrived // which may be ahead of the first records
+	before := lsn
 	if last.wholeLSN > lsn {
 		now, lsn = last.whole, last.wholeLSN
 	}
 	if last.partLSN > lsn {
 		now.Offset, now.DB, lsn = last.part.Offset, last.part.DB, last.partLSN
 	}
-	r.Arrived(now, lsn)
+	if !r.live || lsn > before {
+		r.Arrived(now, lsn)
+	}
 }

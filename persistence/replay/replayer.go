@@ -46,6 +46,8 @@ type Config struct {
 	Bound      func() int64  // on memory in bytes, now; 0: none
 	Seed       func() uint64 // of a generator; not 0
 	Unreadable func(err error)
+	// Origin returns whose data there is, and the record that says so.
+	Origin func() (format.Replicated, uint64)
 	// Arrived is told whose data the journal makes, and by which record.
 	Arrived func(r format.Replicated, lsn uint64)
 }
@@ -108,7 +110,7 @@ func (p *Replayer) Journal(ctx context.Context) (journal.Position, error) {
 		err = r.eachShard(func(w *worker, sh int) error { return w.reconcile(ctx, sh) })
 	}
 	if err == nil {
-		r.settleOrigin()
+		r.settleOrigin(p.Files.Meta.Replicated, p.Files.Meta.Arrived)
 	}
 	if err == nil && r.allowance.used {
 		err = p.Files.Disk.SyncLog() // from now on what memory lacks has to be on the device

@@ -9,7 +9,7 @@ import (
 // replicaRows are those of a server that follows a master.
 func replicaRows() []directive {
 	return []directive{
-		{name: "replicaof", alias: "slaveof", kind: primary(), def: "", flags: immutable,
+		{name: "replicaof", alias: "slaveof", kind: primary(), def: "", flags: immutable | shared,
 			doc: "Master of Redis's protocol whose data the server has (docs/migration.md). `REPLICAOF` changes it while the server runs. Not for a member of a group.",
 			set: func(s *Settings, v value) {
 				s.MasterHost, s.MasterPort = v.text, 0
