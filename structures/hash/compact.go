@@ -78,7 +78,7 @@ func (h *Hash) LoadCompact(b []byte) {
 		numbers[i], b = v, b[n:]
 	}
 	h.Reset()
-	h.count, h.longest = int(numbers[0]>>1), uint32(numbers[1])
+	h.count, h.longest, h.patience = int(numbers[0]>>1), uint32(numbers[1]), restedPuts
 	if numbers[0]&1 != 0 {
 		h.pack.shape, h.pack.form = h.keys.Shapes.Number(uint32(numbers[0]>>1)), bare
 		h.count = h.pack.shape.Len

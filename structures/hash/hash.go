@@ -34,6 +34,7 @@ type Hash struct {
 	// Redis does not go back to a smaller encoding either.
 	longest, peak uint32
 	tagged        bool
+	patience      uint8 // how often it may be changed before it is crowded with more than packFields
 
 	pages paged.Incremental[*segment]
 }
@@ -148,10 +149,25 @@ func (h *Hash) put(field, value []byte, expiry int64) (created bool) {
 	if expiry >= 0 {
 		h.retime(was, expiry)
 	}
-	if h.table == nil && (h.count > packFields || len(h.pack.buf) > packBytes) {
+	if h.table == nil && h.crowded() {
 		h.unpack()
 	}
 	return created
+}
+
+// crowded reports whether a small hash is to become a table. One that has rested may have more fields than another for a while: to
+// make a table takes longer than some searches from the front.
+func (h *Hash) crowded() bool {
+	switch {
+	case h.count > compactFields || len(h.pack.buf) > packBytes:
+		return true
+	case h.count <= packFields:
+		return false
+	case h.patience == 0:
+		return true
+	}
+	h.patience--
+	return false
 }
 
 // retime accounts for a field's new expiry.

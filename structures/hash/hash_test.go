@@ -461,3 +461,37 @@ func TestFieldsWithNearlyEqualHashesShareASegment(t *testing.T) {
 		t.Errorf("%d fields, %d bytes left", len(s.slots), s.live())
 	}
 }
+
+// A small hash that has rested may have more fields than another, as making a table of it for one change would take longer than the
+// change; one that goes on being changed becomes a table.
+func TestRestedHashIsNoTableForOneChange(t *testing.T) {
+	h, again := New(structurestest.Keys(1)), New(structurestest.Keys(1))
+	for i := range 100 {
+		h.Set(new(structures.Change), fmt.Appendf(nil, "field:%d", i), []byte("value"))
+	}
+	if h.table == nil {
+		t.Fatal("a hash of 100 fields is small")
+	}
+	again.LoadCompact(h.AppendCompact(nil))
+	for i := range restedPuts {
+		again.Set(new(structures.Change), fmt.Appendf(nil, "field:%d", 90+i), []byte("new"))
+		if again.table != nil {
+			t.Fatalf("it is a table after %d changes", i+1)
+		}
+	}
+	if again.Set(new(structures.Change), []byte("field:0"), []byte("new")); again.table == nil || again.Len() != 90+restedPuts {
+		t.Errorf("after %d changes it is no table of %d fields", restedPuts+1, 90+restedPuts)
+	}
+	again.LoadCompact(h.AppendCompact(nil))
+	for i := range compactFields - 100 {
+		again.patience = 2
+		again.Set(new(structures.Change), fmt.Appendf(nil, "more:%d", i), nil)
+	}
+	if again.table != nil {
+		t.Errorf("it is a table with %d fields", again.Len())
+	}
+	again.patience = 2
+	if again.Set(new(structures.Change), []byte("one more"), nil); again.table == nil {
+		t.Errorf("it is small with %d fields", again.Len())
+	}
+}

@@ -12,6 +12,9 @@ import (
 const (
 	packFields = 64
 	packBytes  = 4096
+	// restedPuts is how often one that has rested is changed before packFields count. By then the searches have taken as long as
+	// making a table of it.
+	restedPuts = 32
 )
 
 // pack is a small hash: one buffer of entries in the order of their arrival, which is
