@@ -11,7 +11,7 @@ import (
 type Task = tasks.Task
 
 // startTasks begins the background work.
-func (s *Store) startTasks() {
+func (s opener) startTasks() {
 	var commit *tasks.Work
 	if m := s.member; m != nil { // what is journalled is proposed
 		commit = &tasks.Work{Name: "commit", Wake: m.Wake(), Period: commits.Period, Step: m.Step, Last: m.SyncLater}

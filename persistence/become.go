@@ -41,7 +41,7 @@ func BecomeMember(o Options) error {
 		if s.Replicated().Follows {
 			return ErrFollows
 		}
-		return s.becomeMember()
+		return turner{s}.becomeMember()
 	})
 }
 
@@ -56,7 +56,7 @@ func BecomeAlone(o Options, commit func(m *member.Member) error, left func(users
 		if err := commit(s.member); err != nil {
 			return err
 		}
-		return s.becomeAlone(left)
+		return turner{s}.becomeAlone(left)
 	})
 }
 
@@ -74,7 +74,8 @@ func become(o Options, do func(s *Store) error) error {
 	if err != nil {
 		return err
 	}
-	if err = s.load(context.Background()); err == nil {
+	opening := opener{s}
+	if err = opening.load(context.Background()); err == nil {
 		err = do(s)
 	}
 	if err != nil {
@@ -83,8 +84,11 @@ func become(o Options, do func(s *Store) error) error {
 	return errors.Join(err, s.Close())
 }
 
+// turner is a store that is opened to become alone, or a member's.
+type turner struct{ *Store }
+
 // settle writes everything under its own key, and returns the newest record.
-func (s *Store) settle() (newest uint64, err error) {
+func (s turner) settle() (newest uint64, err error) {
 	if err := s.passes.Materialise(context.Background()); err != nil {
 		return 0, err
 	}
@@ -96,7 +100,7 @@ func (s *Store) settle() (newest uint64, err error) {
 }
 
 // turned is the meta with which the store becomes alone or a member, whose journal begins behind an entry or a chunk.
-func (s *Store) turned(grouped bool, behind journal.Position) format.Meta {
+func (s turner) turned(grouped bool, behind journal.Position) format.Meta {
 	m := s.files.Meta
 	m.Grouped, m.Segment, m.Unmade = grouped, 0, false
 	m.Trimmed, m.Mapped = behind, behind.LSN
@@ -104,7 +108,7 @@ func (s *Store) turned(grouped bool, behind journal.Position) format.Meta {
 	return m
 }
 
-func (s *Store) becomeMember() error {
+func (s turner) becomeMember() error {
 	newest, err := s.settle()
 	if err != nil {
 		return err
@@ -123,7 +127,7 @@ func (s *Store) becomeMember() error {
 	return errors.Join(l.Close(), s.removeLog(), s.files.TailFile().Remove())
 }
 
-func (s *Store) becomeAlone(left func(users, directives map[string]string) error) error {
+func (s turner) becomeAlone(left func(users, directives map[string]string) error) error {
 	newest, err := s.settle()
 	if err == nil {
 		err = left(s.Texts(Users), s.Texts(Directives))
@@ -150,6 +154,6 @@ func (s *Store) becomeAlone(left func(users, directives map[string]string) error
 }
 
 // removeLog removes the segments, none of which counts. The log is closed.
-func (s *Store) removeLog() error {
+func (s turner) removeLog() error {
 	return storelog.Remove(storelog.Config{FS: s.opts.FS, Dir: s.opts.Dir})
 }

@@ -250,7 +250,7 @@ func TestRestoreMakesAStoreOfASnapshot(t *testing.T) {
 				t.Errorf("key %d: %q, %v", i, b, err)
 			}
 		}
-		tx.FlushAll()
+		tx.Databases().FlushAll()
 	})
 	materialise(t, s)
 	closeStore(t, s)

@@ -250,7 +250,7 @@ func TestReadingLeavesTheRecordWhereItIs(t *testing.T) {
 		if !ok || err != nil || h != again || h.Len() != 1 {
 			t.Fatalf("View: %v, %v", ok, err)
 		}
-		if bytes, ok := tx.MemoryUsage(key); !ok || bytes < 100 || bytes > 200 {
+		if bytes, ok := tx.Usage().Bytes(key); !ok || bytes < 100 || bytes > 200 {
 			t.Errorf("a value in use takes %d bytes", bytes)
 		}
 		if _, _, err := tx.String(key); err != structures.ErrWrongType {
@@ -292,13 +292,13 @@ func TestValuesInUseCanBeReplacedMovedAndTimed(t *testing.T) {
 		"delete":  func(tx *Tx) { tx.Delete(key) },
 		"set":     func(tx *Tx) { tx.SetString(key, []byte("v"), NoExpiry) },
 		"set big": func(tx *Tx) { tx.SetString(key, make([]byte, 5000), NoExpiry) },
-		"rename":  func(tx *Tx) { tx.Rename(key, other) },
-		"onto":    func(tx *Tx) { tx.Rename(other, key) },
-		"copy":    func(tx *Tx) { tx.Copy(key, 0, other, true) },
-		"move":    func(tx *Tx) { tx.Move(key, 1) },
+		"rename":  func(tx *Tx) { tx.Transfers().Rename(key, other) },
+		"onto":    func(tx *Tx) { tx.Transfers().Rename(other, key) },
+		"copy":    func(tx *Tx) { tx.Transfers().Copy(key, 0, other, true) },
+		"move":    func(tx *Tx) { tx.Transfers().Move(key, 1) },
 		"expire":  func(tx *Tx) { tx.SetExpire(key, 1000) },
 		"persist": func(tx *Tx) { tx.SetExpire(key, 1000); tx.Persist(key) },
-		"swap":    func(tx *Tx) { tx.Swap(0, 1) },
+		"swap":    func(tx *Tx) { tx.Databases().Swap(0, 1) },
 		"commit":  func(tx *Tx) { tx.Commit() },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -158,8 +158,8 @@ func TestSnapshotHoldsWhatWasRecorded(t *testing.T) {
 	all(c, 1, func(tx *Tx) {
 		a, _, _ := tx.String([]byte("a"))
 		b, _, _ := tx.String([]byte("b"))
-		if string(a)+string(b) != "12" || tx.Kind([]byte("c")) != structures.KindNone || tx.DBSize(0) != 2 {
-			t.Errorf("copy holds %q, %q and %d keys", a, b, tx.DBSize(0))
+		if string(a)+string(b) != "12" || tx.Kind([]byte("c")) != structures.KindNone || tx.Databases().Size(0) != 2 {
+			t.Errorf("copy holds %q, %q and %d keys", a, b, tx.Databases().Size(0))
 		}
 	})
 	closeStore(t, c)
@@ -186,7 +186,7 @@ func TestDatabasesAreAddedButNeverLost(t *testing.T) {
 	s := openMemory(t, Options{FS: mem, Databases: 2})
 	all(s, 1, func(tx *Tx) {
 		tx.SetString([]byte("gone"), nil, NoExpiry)
-		tx.Flush(0)
+		tx.Databases().Flush(0)
 		tx.SetString([]byte("a"), []byte("1"), NoExpiry)
 	})
 	closeStore(t, s)
@@ -202,7 +202,7 @@ func TestDatabasesAreAddedButNeverLost(t *testing.T) {
 	}
 	all(s, 1, func(tx *Tx) {
 		for db, want := range []int{1, 0, 0, 0, 1} {
-			if n := tx.DBSize(db); n != want {
+			if n := tx.Databases().Size(db); n != want {
 				t.Errorf("DBSize(%d): got %d, want %d", db, n, want)
 			}
 		}

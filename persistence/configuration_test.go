@@ -29,7 +29,7 @@ func TestConfigurationLasts(t *testing.T) {
 		tx.Texts(Directives).Delete("timeout")
 		tx.Texts(Directives).Set("of a later version", long)
 		tx.Texts(Libraries).Clear()
-		tx.FlushAll()
+		tx.Databases().FlushAll()
 		if v, ok := tx.Texts(Directives).Get("timeout"); v != "" || ok {
 			t.Errorf("timeout is %q, %v", v, ok)
 		}

@@ -125,7 +125,7 @@ func stepSchedule(t *testing.T, rng *rand.Rand, tx *Tx, now int64, out []string)
 
 // dumpOf is the encoding of the schedule.
 func dumpOf(s *Store, now int64) (payload []byte) {
-	all(s, now, func(tx *Tx) { _, payload, _ = tx.Dump(nil, []byte("s")) })
+	all(s, now, func(tx *Tx) { _, payload, _ = tx.Transfers().Dump(nil, []byte("s")) })
 	return payload
 }
 

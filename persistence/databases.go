@@ -9,15 +9,20 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// The methods of this file, but for ScanShard, need the locks of all shards.
+// Databases are the databases as a whole, as a transaction sees and changes them. But for ScanShard its methods need the locks of all
+// shards.
+type Databases struct{ tx *Tx }
 
-// DBSize is the number of keys in database db, including expired keys that were
+// Databases returns the databases as a whole.
+func (tx *Tx) Databases() Databases { return Databases{tx} }
+
+// Size is the number of keys in database db, including expired keys that were
 // not used since.
-func (tx *Tx) DBSize(db int) int {
-	tx.reads.All()
+func (d Databases) Size(db int) int {
+	d.tx.reads.All()
 	n := 0
-	for sh := range tx.s.keyspace.Shard {
-		n += tx.s.keyspace.Size(sh, db)
+	for sh := range d.tx.s.keyspace.Shard {
+		n += d.tx.s.keyspace.Size(sh, db)
 	}
 	return n
 }
@@ -25,25 +30,26 @@ func (tx *Tx) DBSize(db int) int {
 // Flush removes all keys of a database. It costs the same for any number:
 // the keys of the database get a new physical one, and memory and disk of the
 // old one are freed in the background. OnChange is not called.
-func (tx *Tx) Flush(db int) {
-	if tx.flush(db) {
-		tx.remap()
+func (d Databases) Flush(db int) {
+	if d.flush(db) {
+		d.remap()
 	}
 }
 
 // FlushAll removes all keys of all databases, as Flush does.
-func (tx *Tx) FlushAll() {
+func (d Databases) FlushAll() {
 	some := false
-	for db := range tx.s.files.Meta.Phys {
-		some = tx.flush(db) || some
+	for db := range d.tx.s.files.Meta.Phys {
+		some = d.flush(db) || some
 	}
 	if some {
-		tx.remap()
+		d.remap()
 	}
 }
 
 // flush gives db a new physical database unless it has never held anything.
-func (tx *Tx) flush(db int) bool {
+func (d Databases) flush(db int) bool {
+	tx := d.tx
 	if tx.placer.Err != nil {
 		return false
 	}
@@ -82,7 +88,8 @@ func (tx *Tx) seal() {
 }
 
 // Swap exchanges the contents of two databases.
-func (tx *Tx) Swap(a, b int) {
+func (d Databases) Swap(a, b int) {
+	tx := d.tx
 	if a == b || tx.placer.Err != nil {
 		return
 	}
@@ -93,11 +100,12 @@ func (tx *Tx) Swap(a, b int) {
 		t := tx.s.keyspace.Shard[i].Tables
 		t[a], t[b] = t[b], t[a]
 	}
-	tx.remap()
+	d.remap()
 }
 
 // remap records the mapping of databases.
-func (tx *Tx) remap() {
+func (d Databases) remap() {
+	tx := d.tx
 	format.RecordMapping(&tx.rec.Change, tx.s.files.Meta.Next, tx.s.files.Meta.Phys)
 	tx.rec.hasLast = false
 	tx.rec.apart, tx.changed = true, true
@@ -107,10 +115,11 @@ func (tx *Tx) remap() {
 // RandomKey returns a key of the selected database, each with about the same
 // chance; draw(n) returns a number in [0, n). ok is false if there is none. The
 // key is valid until the next change.
-func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
+func (d Databases) RandomKey(draw func(n int) int) (key []byte, ok bool) {
+	tx := d.tx
 	const tries = 100 // as often may the key drawn turn out to be expired
 	for range tries {
-		total := tx.DBSize(tx.db)
+		total := d.Size(tx.db)
 		if total <= 0 {
 			return nil, false
 		}
@@ -122,7 +131,7 @@ func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
 			}
 			nth -= n
 		}
-		key := tx.randomIn(sh, draw)
+		key := d.randomIn(sh, draw)
 		if key == nil {
 			continue
 		}
@@ -135,8 +144,8 @@ func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
 
 // randomIn draws a key of one shard: a live slot, or where the disk has more, the
 // one that follows a random hash.
-func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
-	t := tx.s.keyspace.Table(sh, tx.db)
+func (d Databases) randomIn(sh int, draw func(n int) int) []byte {
+	t := d.tx.s.keyspace.Table(sh, d.tx.db)
 	if t.Resident {
 		for range 1000 {
 			if t.Used == 0 {
@@ -151,7 +160,7 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 	from := uint64(sh)<<56 | uint64(draw(1<<28))<<28
 	var key []byte
 	for range 2 {
-		tx.s.heads.Walk(t, from, uint64(sh)<<56|(1<<56-1), tx.placer.Fail, func(e *heads.Walked) bool {
+		d.tx.s.heads.Walk(t, from, uint64(sh)<<56|(1<<56-1), d.tx.placer.Fail, func(e *heads.Walked) bool {
 			key = slices.Clone(e.Key)
 			return false
 		})
@@ -167,20 +176,20 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 // cursor; 0 starts a scan and means that all were visited. A key that exists
 // from the first call to the last is visited once: keys that share the bits of a
 // cursor go together. Expired keys are skipped.
-func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structures.Kind)) (next uint64) {
-	return tx.scan(cursor, count, func(e *heads.Walked) { visit(e.Key, e.Kind) })
+func (d Databases) Scan(cursor uint64, count int, visit func(key []byte, kind structures.Kind)) (next uint64) {
+	return d.scan(cursor, count, func(e *heads.Walked) { visit(e.Key, e.Kind) })
 }
 
 // scan is Scan for a visitor of all that is known of a key.
-func (tx *Tx) scan(cursor uint64, count int, visit func(e *heads.Walked)) (next uint64) {
+func (d Databases) scan(cursor uint64, count int, visit func(e *heads.Walked)) (next uint64) {
 	const cursorShift = 64 - structures.CursorBits
-	tx.reads.All()
-	tx.seal()
-	from := tx.s.keys.Cursors.Reveal(cursor) << cursorShift
+	d.tx.reads.All()
+	d.tx.seal()
+	from := d.tx.s.keys.Cursors.Reveal(cursor) << cursorShift
 	left := max(1, count)
 	for sh := format.ShardOf(from); sh < format.ShardCount; sh++ {
-		if next = tx.scanShard(sh, from, &left, cursorShift, visit); next != 0 {
-			return tx.s.keys.Cursors.Hide(next)
+		if next = d.scanShard(sh, from, &left, cursorShift, visit); next != 0 {
+			return d.tx.s.keys.Cursors.Hide(next)
 		}
 		from = uint64(sh+1) << 56
 	}
@@ -189,7 +198,8 @@ func (tx *Tx) scan(cursor uint64, count int, visit func(e *heads.Walked)) (next 
 
 // scanShard visits the keys of a shard from a hash on that are not expired, until left were looked at. It returns the hash to go on
 // from, without shift lower bits, 0 at the end of the shard. Keys that share it are visited together.
-func (tx *Tx) scanShard(sh int, from uint64, left *int, shift uint, visit func(e *heads.Walked)) (next uint64) {
+func (d Databases) scanShard(sh int, from uint64, left *int, shift uint, visit func(e *heads.Walked)) (next uint64) {
+	tx := d.tx
 	if tx.s.keyspace.Size(sh, tx.db) == 0 {
 		return 0
 	}
@@ -212,7 +222,8 @@ func (tx *Tx) scanShard(sh int, from uint64, left *int, shift uint, visit func(e
 
 // Keys visits every key of the selected database until visit returns false.
 // Expired keys are skipped.
-func (tx *Tx) Keys(visit func(key []byte) bool) {
+func (d Databases) Keys(visit func(key []byte) bool) {
+	tx := d.tx
 	tx.reads.All()
 	tx.seal()
 	for sh := range tx.s.keyspace.Shard {
@@ -235,8 +246,8 @@ func (tx *Tx) Keys(visit func(key []byte) bool) {
 // ScanShard visits about count keys of the selected database in the shard of a hash, whose lock
 // is enough, from that hash on. It returns where to go on, 0 at the end of the shard. Expired
 // keys are skipped, and keys with the same hash are visited together.
-func (tx *Tx) ScanShard(from uint64, count int, visit func(key []byte)) (next uint64) {
-	tx.reads.All()
-	tx.seal()
-	return tx.scanShard(format.ShardOf(from), from, &count, 0, func(e *heads.Walked) { visit(e.Key) })
+func (d Databases) ScanShard(from uint64, count int, visit func(key []byte)) (next uint64) {
+	d.tx.reads.All()
+	d.tx.seal()
+	return d.scanShard(format.ShardOf(from), from, &count, 0, func(e *heads.Walked) { visit(e.Key) })
 }

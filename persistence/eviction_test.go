@@ -47,7 +47,7 @@ func TestSpillBoundsMemoryAndLosesNothing(t *testing.T) {
 		tx.Unlock()
 	}
 	all(s, 1, func(tx *Tx) {
-		if n := tx.DBSize(0); n != keys {
+		if n := tx.Databases().Size(0); n != keys {
 			t.Errorf("DBSize: got %d, want %d", n, keys)
 		}
 	})
@@ -219,14 +219,14 @@ func TestBlessedKeyIsNotEvicted(t *testing.T) {
 	all(s, 1, func(tx *Tx) {
 		found := map[string]bool{}
 		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-			cursor = tx.ScanBlessed(cursor, 10, func(key []byte) { found[string(key)] = true })
+			cursor = tx.Databases().ScanBlessed(cursor, 10, func(key []byte) { found[string(key)] = true })
 		}
 		for i := range 3 {
 			if key := benchKey(nil, 100*i); !found[string(key)] {
 				t.Errorf("%s is gone", key)
 			}
 		}
-		if n := tx.DBSize(0); n != 3 || len(found) != 3 {
+		if n := tx.Databases().Size(0); n != 3 || len(found) != 3 {
 			t.Errorf("%d keys, and %d are blessed; want 3", n, len(found))
 		}
 	})
@@ -241,14 +241,14 @@ func TestReadsAreNoUsesUnderLRM(t *testing.T) {
 			if _, _, err := tx.String([]byte("k")); err != nil {
 				t.Fatal(err)
 			}
-			tx.Touch([]byte("k"))
-			if idle, _ := tx.Idle([]byte("k")); idle != want {
+			tx.Usage().Touch([]byte("k"))
+			if idle, _ := tx.Usage().Idle([]byte("k")); idle != want {
 				t.Errorf("policy %d: a read leaves %d s, want %d", policy, idle, want)
 			}
 			if err := tx.PatchString([]byte("k"), 0, []byte("w")); err != nil {
 				t.Fatal(err)
 			}
-			if idle, _ := tx.Idle([]byte("k")); idle != 0 {
+			if idle, _ := tx.Usage().Idle([]byte("k")); idle != 0 {
 				t.Errorf("policy %d: a change leaves %d s", policy, idle)
 			}
 		})

@@ -178,7 +178,7 @@ func TestKeysOnDiskExpireInTime(t *testing.T) {
 		t.Errorf("expired %d with %d events, want %d", n, events.Load(), keys)
 	}
 	all(s, clock.Load(), func(tx *Tx) {
-		if n := tx.DBSize(1); n != 0 {
+		if n := tx.Databases().Size(1); n != 0 {
 			t.Errorf("DBSize: got %d", n)
 		}
 	})
@@ -234,7 +234,7 @@ func TestListsGoBehindWhatTheySay(t *testing.T) {
 		t.Errorf("%d of %d lists are left", lists, before)
 	}
 	fill()
-	all(s, now, func(tx *Tx) { tx.Flush(0) })
+	all(s, now, func(tx *Tx) { tx.Databases().Flush(0) })
 	materialise(t, s)
 	if _, lists := indexed(t, s); lists != 0 {
 		t.Errorf("%d lists are left of a flushed database", lists)
@@ -277,7 +277,7 @@ func TestProlongedKeyKeepsItsEntry(t *testing.T) {
 		checkIndex(t, s)
 	}
 	all(s, now, func(tx *Tx) {
-		if n := tx.DBSize(0); n != 1 {
+		if n := tx.Databases().Size(0); n != 1 {
 			t.Errorf("%d keys are left, want the one that was prolonged", n)
 		}
 	})
@@ -312,10 +312,10 @@ func TestExpiriesFollowTheModel(t *testing.T) {
 				s = afterCrash(t, s, &mem, open)
 			case k == 10 && step%5 == 0:
 				db := r.IntN(2)
-				all(s, now, func(tx *Tx) { tx.Flush(db) })
+				all(s, now, func(tx *Tx) { tx.Databases().Flush(db) })
 				want[db] = map[string]int64{}
 			case k == 11 && step%3 == 0:
-				all(s, now, func(tx *Tx) { tx.Swap(0, 1) })
+				all(s, now, func(tx *Tx) { tx.Databases().Swap(0, 1) })
 				want[0], want[1] = want[1], want[0]
 			default:
 				changeExpiries(s, r, now, &want)
@@ -406,7 +406,7 @@ func checkExpiries(t *testing.T, s *Store, seed uint64, now int64, want *[2]map[
 					least++
 				}
 			}
-			if n := tx.DBSize(db); n < least || n > most {
+			if n := tx.Databases().Size(db); n < least || n > most {
 				t.Fatalf("seed %d, at %d: %d keys in database %d, want %d", seed, now, n, db, least)
 			}
 		}

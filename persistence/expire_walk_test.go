@@ -138,7 +138,7 @@ func TestSwapDuringTheWalkHidesNoExpiry(t *testing.T) {
 	if _, _, done := w.Walk(12, 15); done {
 		t.Fatal("30 keys are walked over in one hold of 15 slots")
 	}
-	all(s, 12, func(tx *Tx) { tx.Swap(0, 1) })
+	all(s, 12, func(tx *Tx) { tx.Databases().Swap(0, 1) })
 	for done := false; !done; {
 		_, _, done = w.Walk(12, 1000)
 	}

@@ -142,8 +142,8 @@ func TestRecordsAreToldAsCommands(t *testing.T) {
 			v.Add(c, b("m"), 0.1, 0)
 			v.Pop(c, zset.Least, 1, func([]byte, float64) {})
 		}, "0-0|ZADD z 0.10000000000000001 m|ZPOPMIN z 1"},
-		{"exchanged", func(tx *Tx) { tx.Swap(0, 2); tx.SetString(b("k"), b("3"), 0) }, "0-0|SWAPDB 0 2|SET k 3"},
-		{"flushed", func(tx *Tx) { tx.Flush(2); tx.Select(2); tx.SetString(b("k"), b("4"), 0) }, "2-2|FLUSHDB|SET k 4"},
+		{"exchanged", func(tx *Tx) { tx.Databases().Swap(0, 2); tx.SetString(b("k"), b("3"), 0) }, "0-0|SWAPDB 0 2|SET k 3"},
+		{"flushed", func(tx *Tx) { tx.Databases().Flush(2); tx.Select(2); tx.SetString(b("k"), b("4"), 0) }, "2-2|FLUSHDB|SET k 4"},
 		{"a library", func(tx *Tx) { tx.Texts(Libraries).Set("l", "source") }, "|FUNCTION LOAD REPLACE source"},
 		{"a filter", func(tx *Tx) {
 			v, c := edited(tx, "b", bloom.New)

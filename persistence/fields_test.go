@@ -48,7 +48,7 @@ func TestExpireCycleDeletesFieldsThatNobodyLooksAt(t *testing.T) {
 		all(s, 1, func(tx *Tx) {
 			tx.Select(2)
 			n := 0
-			tx.Keys(func(key []byte) bool {
+			tx.Databases().Keys(func(key []byte) bool {
 				h, _, _ := View[*hash.Hash](tx, slices.Clone(key))
 				n += h.Len()
 				return true
@@ -82,7 +82,7 @@ func TestExpireCycleDeletesFieldsThatNobodyLooksAt(t *testing.T) {
 	}
 	all(s, 200, func(tx *Tx) {
 		tx.Select(2)
-		if n := tx.DBSize(2); n != 2 {
+		if n := tx.Databases().Size(2); n != 2 {
 			t.Errorf("DBSize: got %d, want 2", n)
 		}
 		tx.Delete([]byte("later"))
@@ -149,8 +149,8 @@ func TestSmallHashWithFieldsThatExpireRestsAsARecord(t *testing.T) {
 	expect(1000, 2)
 	all(s, 1000, func(tx *Tx) {
 		setField(tx, key, "third", 2000)
-		tx.Rename([]byte(key), []byte("other"))
-		tx.Rename([]byte("other"), []byte(key))
+		tx.Transfers().Rename([]byte(key), []byte("other"))
+		tx.Transfers().Rename([]byte("other"), []byte(key))
 	})
 	expect(1999, 3)
 	expect(2000, 2)
@@ -178,7 +178,7 @@ func TestAlarmsOfDeletedHashesDoNotPileUp(t *testing.T) {
 	})
 	s.ExpireCycle(100_000, 1e8)
 	all(s, 100_000, func(tx *Tx) {
-		if n := tx.DBSize(0); n != 1 {
+		if n := tx.Databases().Size(0); n != 1 {
 			t.Errorf("%d keys are left, want the list", n)
 		}
 	})

@@ -39,14 +39,14 @@ func (o *Options) systemTail() {
 }
 
 // initFiles describes the files of the store.
-func (s *Store) initFiles() {
+func (s opener) initFiles() {
 	o := &s.opts
-	s.reserve.Init(o.FS, o.Dir, o.Reserve, operatorLog{s})
+	s.reserve.Init(o.FS, o.Dir, o.Reserve, operatorLog{s.Store})
 	s.files.Init(files.Config{
 		FS: o.FS, Dir: o.Dir, Secret: o.Secret, Grouped: o.Replicator != nil, Truncate: o.Recover == RecoverTruncate, InMemory: o.InMemory,
 		OpenFiles: o.OpenFiles, CacheBytes: o.CacheBytes, MemTableBytes: lsm.MemTableBytes(o.bound()), SegmentBytes: o.SegmentBytes,
 		TailSlots: o.tailSlots(), MapTail: o.MapTail, Boot: o.Boot,
-		Reserve: &s.reserve, Operator: operatorLog{s}, Now: o.Now, Ctx: s.ctx, Closing: s.closing.Load,
+		Reserve: &s.reserve, Operator: operatorLog{s.Store}, Now: o.Now, Ctx: s.ctx, Closing: s.closing.Load,
 	})
 }
 

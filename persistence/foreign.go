@@ -42,12 +42,12 @@ type ordered interface {
 // with Replace. The payload may come from a client. Only values that number
 // their pages in order may have pages. The error means that payload is not an
 // encoding of that kind.
-func (tx *Tx) Decode(kind structures.Kind, payload []byte) (structures.Value, error) {
+func (tr Transfers) Decode(kind structures.Kind, payload []byte) (structures.Value, error) {
 	head, pages, err := cutBytes(payload)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	v, err := tx.s.heads.Decode(kind, head)
+	v, err := tr.tx.s.heads.Decode(kind, head)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func TestFrozenCopyStaysAsItWas(t *testing.T) {
 		t.Errorf("a second one: got %v", err)
 	}
 	f.s.eviction.Set(64<<10, eviction.Spill, 5) // none of the larger values fits
-	all(s, 1, func(tx *Tx) { tx.FlushAll() })
+	all(s, 1, func(tx *Tx) { tx.Databases().FlushAll() })
 	if err := s.purger.Run(); err != nil {
 		t.Error(err)
 	}

@@ -22,8 +22,8 @@ func FuzzRestore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind byte, payload []byte) {
 		all(s, 1, func(tx *Tx) {
 			key := []byte("key")
-			if tx.Restore(key, structures.Kind(kind), NoExpiry, payload) == nil {
-				tx.Dump(nil, key)
+			if tx.Transfers().Restore(key, structures.Kind(kind), NoExpiry, payload) == nil {
+				tx.Transfers().Dump(nil, key)
 			}
 			tx.Delete(key)
 		})

@@ -170,7 +170,7 @@ func TestGoldenStore(t *testing.T) {
 		all(s, goldenNow, func(tx *Tx) {
 			tx.Select(2)
 			makeGolden(t, tx, "old-")
-			tx.Swap(2, 5)
+			tx.Databases().Swap(2, 5)
 			tx.Select(0)
 			tx.SetString([]byte("k"), []byte("v"), NoExpiry)
 		})
@@ -179,7 +179,7 @@ func TestGoldenStore(t *testing.T) {
 			tx.Select(5)
 			makeGolden(t, tx, "new-")
 			tx.Delete([]byte("old-small"))
-			tx.Flush(7)
+			tx.Databases().Flush(7)
 		})
 		closeStore(t, s)
 		closeStore(t, openGolden(t, goldenDir)) // which removes a log of Pebble's that is not needed
@@ -253,7 +253,7 @@ func checkGoldenStore(t *testing.T, golden string) {
 				t.Errorf("new-small: got %q", b)
 			}
 			for db, want := range map[int]int{0: 1, 2: 0, 5: 23, 7: 0} {
-				if n := tx.DBSize(db); n != want {
+				if n := tx.Databases().Size(db); n != want {
 					t.Errorf("database %d has %d keys, want %d", db, n, want)
 				}
 			}

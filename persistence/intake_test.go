@@ -93,7 +93,7 @@ func findFilled(t testing.TB, s *Store, seed uint64) error {
 	fail := func(f string, args ...any) { errs = append(errs, fmt.Errorf(f, args...)) }
 	all(s, 1, func(tx *Tx) {
 		for db, want := range []int{100, 102, 110, 0} {
-			if n := tx.DBSize(db); n != want {
+			if n := tx.Databases().Size(db); n != want {
 				fail("database %d has %d keys, want %d", db, n, want)
 			}
 		}
@@ -206,8 +206,8 @@ func TestIntakeReplacesDatabases(t *testing.T) {
 			all(s, 1, func(tx *Tx) {
 				tx.Select(2)
 				b, _, _ := tx.String([]byte("key:7:2"))
-				if tx.DBSize(2) != 108 || string(b) != "new" || tx.Kind([]byte("zset:3000")) != structures.KindZSet {
-					t.Errorf("after a restart: %d keys, %q", tx.DBSize(2), b)
+				if tx.Databases().Size(2) != 108 || string(b) != "new" || tx.Kind([]byte("zset:3000")) != structures.KindZSet {
+					t.Errorf("after a restart: %d keys, %q", tx.Databases().Size(2), b)
 				}
 			})
 			closeStore(t, s)
@@ -371,8 +371,8 @@ func TestIntakeEndsWhenTheDiskFails(t *testing.T) {
 			t.Error(err)
 		}
 		all(s, 1, func(tx *Tx) {
-			if b, _, err := tx.String([]byte("old")); string(b) != "value" || tx.DBSize(0) != 1 {
-				t.Errorf("old is %q, %v, of %d keys", b, err, tx.DBSize(0))
+			if b, _, err := tx.String([]byte("old")); string(b) != "value" || tx.Databases().Size(0) != 1 {
+				t.Errorf("old is %q, %v, of %d keys", b, err, tx.Databases().Size(0))
 			}
 			tx.SetString([]byte("new"), []byte("value"), 0)
 		})

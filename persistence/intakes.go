@@ -38,7 +38,7 @@ func (h intakeHost) Room(bytes int) error {
 
 // Decode implements intake.Host.
 func (h intakeHost) Decode(kind structures.Kind, encoded []byte) (structures.Value, error) {
-	return h.s.NewTx().Decode(kind, encoded)
+	return h.s.NewTx().Transfers().Decode(kind, encoded)
 }
 
 // End implements intake.Host.
@@ -105,7 +105,7 @@ func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 		if !replace(db) {
 			continue
 		}
-		some = tx.flush(db) || some
+		some = tx.Databases().flush(db) || some
 		if in.Keys(db) > 0 {
 			some = true
 			s.files.Meta.Phys[db] = in.Phys[db]
@@ -118,7 +118,7 @@ func (tx *Tx) TakeOver(in *intake.Intake, replace func(db int) bool) {
 	}
 	if some {
 		s.feed.Lose("databases were imported")
-		tx.remap()
+		tx.Databases().remap()
 		s.warmer.Restart()
 	}
 }

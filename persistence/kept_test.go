@@ -32,7 +32,7 @@ const huge = "huge"
 func checkKeys(t *testing.T, s *Store, want map[string]string) {
 	t.Helper()
 	all(s, 1, func(tx *Tx) {
-		n := tx.DBSize(0)
+		n := tx.Databases().Size(0)
 		if _, ok, err := tx.String([]byte(huge)); ok && err == nil {
 			n--
 		}
@@ -123,7 +123,7 @@ func killed(t *testing.T, o Options, keys int) (*vfs.MemFS, *disktest.Memory) {
 }
 
 func countKeys(s *Store) (n int) {
-	all(s, 1, func(tx *Tx) { n = tx.DBSize(0) })
+	all(s, 1, func(tx *Tx) { n = tx.Databases().Size(0) })
 	return n
 }
 

@@ -124,8 +124,8 @@ func TestValuesAboveTheLevelLeaveNothing(t *testing.T) {
 	if _, _, _, err := Edit(tx, []byte("new"), func() *json.Document { return json.New(tx.HashKeys()) }); !errors.Is(err, want) {
 		t.Errorf("Edit: %v", err)
 	}
-	if b, ok, err := tx.String([]byte("k")); string(b) != "v" || !ok || err != nil || tx.DBSize(0) != 1 {
-		t.Errorf("the key holds %q, %v, %v; there are %d keys", b, ok, err, tx.DBSize(0))
+	if b, ok, err := tx.String([]byte("k")); string(b) != "v" || !ok || err != nil || tx.Databases().Size(0) != 1 {
+		t.Errorf("the key holds %q, %v, %v; there are %d keys", b, ok, err, tx.Databases().Size(0))
 	}
 	if tx.Commit() != 0 || s.commits.Newest() != newest {
 		t.Error("there is a record of what was refused")

@@ -54,7 +54,7 @@ func TestLibrariesLast(t *testing.T) {
 		}
 		tx.Texts(Libraries).Delete("a")
 		tx.Texts(Libraries).Set("c", strings.Repeat("x", bigRecord)) // a record in pieces
-		tx.FlushAll()
+		tx.Databases().FlushAll()
 	})
 	reopen("deleted", map[string]string{"b": "two", "c": strings.Repeat("x", bigRecord)})
 	all(s, 1, func(tx *Tx) {

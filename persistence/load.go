@@ -38,25 +38,29 @@ func Start(o Options) (*Store, error) {
 	s.feed.Keys = &s.keys.Values
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.passes.Ctx, s.stopPasses = context.WithCancel(s.ctx)
-	s.initFiles()
+	opening := opener{s}
+	opening.initFiles()
 	s.commits.Init(commits.Config{Files: &s.files, Reserve: &s.reserve, Passes: &s.writer, Pacer: &s.writer, Operator: operatorLog{s},
 		Elapsed: o.Elapsed, Hash: s.Hash, LockAll: s.keyspace.LockAll, Done: s.ctx.Done()})
-	s.join()
-	s.initRooms()
+	opening.join()
+	opening.initRooms()
 	s.txSeed.Store(o.Seed)
 	s.eviction.Set(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)
 	if err := s.files.Open(); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
-	if err := s.survey(); err != nil {
+	if err := opening.survey(); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.files.Tail.Close(), s.closeLog(), s.files.Close()))
 	}
 	return s, nil
 }
 
+// opener is a store that is being opened.
+type opener struct{ *Store }
+
 // survey reads what must be known before the replay.
-func (s *Store) survey() error {
+func (s opener) survey() error {
 	if err := s.begin(); err != nil {
 		return err
 	}
@@ -88,15 +92,16 @@ func (s *Store) loadContents() (err error) {
 // Load replays the journal and starts the background work, once. After an error,
 // which may be ctx's, only Close may follow; what is on disk is as it was.
 func (s *Store) Load(ctx context.Context) error {
-	if err := s.load(ctx); err != nil {
+	opening := opener{s}
+	if err := opening.load(ctx); err != nil {
 		return fmt.Errorf("open store %s: %w", s.opts.Dir, wal.Named(err))
 	}
 	s.replay.Serve()
-	s.startTasks()
+	opening.startTasks()
 	return nil
 }
 
-func (s *Store) load(ctx context.Context) error {
+func (s opener) load(ctx context.Context) error {
 	if err := s.writer.Settle(); err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (m *model) weakDiff(s *Store) (diff string) {
 	for i, db := range m.dbs {
 		tx.Select(i)
 		n := 0
-		tx.Keys(func(key []byte) bool { n++; return true })
+		tx.Databases().Keys(func(key []byte) bool { n++; return true })
 		if n != len(db) {
 			return fmt.Sprintf("database %d has %d keys, want %d", i, n, len(db))
 		}

@@ -140,7 +140,7 @@ func TestValuesWaitForTheLog(t *testing.T) {
 		leader.share()
 		materialise(t, leader.s)
 		leader.put("a", "1")
-		change(func(tx *Tx) { tx.Flush(1) })
+		change(func(tx *Tx) { tx.Databases().Flush(1) })
 		leader.share()
 		last := leader.last()
 		if leader.s.Member().Forced() == last {

@@ -56,7 +56,7 @@ func (h memberHost) Kept() (chunks []tail.Chunk, whole bool, err error) {
 func (h memberHost) DropKept() { _ = h.s.files.TailFile().Remove() }
 
 // join makes the store a member before anything is read.
-func (s *Store) join() {
+func (s opener) join() {
 	if s.opts.Replicator == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (s *Store) join() {
 		newest = NewestLevel()
 	}
 	s.member = member.New(member.Config{
-		Host: memberHost{s}, Log: operatorLog{s}, Replicator: s.opts.Replicator, Newest: newest,
+		Host: memberHost{s.Store}, Log: operatorLog{s.Store}, Replicator: s.opts.Replicator, Newest: newest,
 		Disk: &s.files.Disk, Keyspace: &s.keyspace, Journal: &s.commits.Journal, Durable: &s.commits.Durable, Size: &s.commits.Length, Expiries: &s.expiries,
 		FS: s.opts.FS, Dir: s.opts.Dir, Boot: s.opts.Boot, Tail: s.opts.Tail, Committed: s.opts.committed,
 	})
@@ -73,7 +73,7 @@ func (s *Store) join() {
 }
 
 // begin asks what a new store begins with.
-func (s *Store) begin() error {
+func (s opener) begin() error {
 	if s.opts.Begin == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (e WrongKindError) Error() string {
 func (e WrongKindError) Unwrap() error { return ErrMember }
 
 // openLog opens the log of the store, or of its group if it is in one.
-func (s *Store) openLog() error {
+func (s opener) openLog() error {
 	m := s.member
 	if s.files.Meta.Grouped != (m != nil) {
 		return WrongKindError{Member: s.files.Meta.Grouped}

@@ -58,13 +58,13 @@ func (m *model) diff(s *Store) (diff string) {
 
 func diffDB(tx *Tx, i int, db map[string]modelValue) string {
 	var keys []string
-	tx.Keys(func(key []byte) bool { keys = append(keys, string(key)); return true })
+	tx.Databases().Keys(func(key []byte) bool { keys = append(keys, string(key)); return true })
 	if n := len(keys); n != len(db) {
 		return fmt.Sprintf("Keys: got %d, want %d", n, len(db))
 	}
 	seen := map[string]int{}
 	for cursor := uint64(0); ; {
-		cursor = tx.Scan(cursor, 7, func(key []byte, kind kindOf) {
+		cursor = tx.Databases().Scan(cursor, 7, func(key []byte, kind kindOf) {
 			seen[string(key)]++
 			if kind != db[string(key)].kind {
 				seen[string(key)] = -1000
@@ -79,7 +79,7 @@ func diffDB(tx *Tx, i int, db map[string]modelValue) string {
 	}
 	for shard := range uint64(format.ShardCount) {
 		for from, first := shard<<56, true; first || from != 0; first = false {
-			from = tx.ScanShard(from, 1, func(key []byte) { seen[string(key)] += 100 })
+			from = tx.Databases().ScanShard(from, 1, func(key []byte) { seen[string(key)] += 100 })
 		}
 	}
 	for key := range seen {
@@ -100,7 +100,7 @@ func diffDB(tx *Tx, i int, db map[string]modelValue) string {
 	for n := range modelKeys {
 		tx.Kind([]byte(modelKey(n)))
 	}
-	if n := tx.DBSize(i); n != len(db) {
+	if n := tx.Databases().Size(i); n != len(db) {
 		return fmt.Sprintf("DBSize: got %d, want %d", n, len(db))
 	}
 	return ""
@@ -132,7 +132,7 @@ func diffKey(tx *Tx, key string, want modelValue) string {
 	case structures.KindBloom:
 		return diffBloom(tx, k, want)
 	}
-	if kind, payload, ok := tx.Dump(nil, k); !ok || kind != want.kind || string(payload) != want.plan {
+	if kind, payload, ok := tx.Transfers().Dump(nil, k); !ok || kind != want.kind || string(payload) != want.plan {
 		return fmt.Sprintf("dump: got kind %d, %v, %d bytes, want %d: %.60q, want %.60q", kind, ok, len(payload), len(want.plan), payload, want.plan)
 	}
 	return ""

@@ -11,7 +11,7 @@ import (
 // The operations of the model on strings, on keys of any type and on databases.
 
 func (o *trial) flushAll() (changed bool) {
-	o.tx.FlushAll()
+	o.tx.Databases().FlushAll()
 	for i := range o.m.dbs {
 		changed = changed || len(o.m.dbs[i]) > 0
 		o.m.dbs[i] = map[string]modelValue{}
@@ -20,7 +20,7 @@ func (o *trial) flushAll() (changed bool) {
 }
 
 func (o *trial) flush() bool {
-	o.tx.Flush(o.db)
+	o.tx.Databases().Flush(o.db)
 	n := len(o.m.dbs[o.db])
 	o.m.dbs[o.db] = map[string]modelValue{}
 	return n > 0
@@ -28,7 +28,7 @@ func (o *trial) flush() bool {
 
 func (o *trial) swap() bool {
 	dbs, other := o.m.dbs, o.r.IntN(modelDBs)
-	o.tx.Swap(o.db, other)
+	o.tx.Databases().Swap(o.db, other)
 	dbs[o.db], dbs[other] = dbs[other], dbs[o.db]
 	return o.db != other && len(dbs[o.db])+len(dbs[other]) > 0
 }
@@ -135,7 +135,7 @@ func (o *trial) persist() bool {
 
 func (o *trial) rename() bool {
 	to := modelKey(o.r.IntN(modelKeys))
-	o.tx.Rename([]byte(o.key), []byte(to))
+	o.tx.Transfers().Rename([]byte(o.key), []byte(to))
 	if !o.exists || to == o.key {
 		return false
 	}
@@ -152,7 +152,7 @@ func (o *trial) copy() bool {
 	_, taken := o.m.dbs[toDB][to]
 	replace := o.r.IntN(2) == 0
 	want := o.exists && (!taken || replace)
-	if got, err := o.tx.Copy([]byte(o.key), toDB, []byte(to), replace); got != want || err != nil {
+	if got, err := o.tx.Transfers().Copy([]byte(o.key), toDB, []byte(to), replace); got != want || err != nil {
 		o.Fatalf("Copy %.20s: got %v, %v, want %v", o.key, got, err, want)
 	}
 	if want {
@@ -165,7 +165,7 @@ func (o *trial) move() bool {
 	toDB := o.r.IntN(modelDBs)
 	_, taken := o.m.dbs[toDB][o.key]
 	want := o.exists && !taken
-	if got := o.tx.Move([]byte(o.key), toDB); got != want {
+	if got := o.tx.Transfers().Move([]byte(o.key), toDB); got != want {
 		o.Fatalf("Move %.20s: got %v, want %v", o.key, got, want)
 	}
 	if want {

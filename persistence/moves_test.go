@@ -30,7 +30,7 @@ func TestMovesLastUntilTheyAreOver(t *testing.T) {
 	}
 	all(s, 1, func(tx *Tx) {
 		tx.Texts(Moves).Delete("1")
-		tx.FlushAll() // of keys
+		tx.Databases().FlushAll() // of keys
 	})
 	s = reopenTexts(t, s, Moves, "over", map[string]string{"2": ""})
 	wantTexts(t, "in the end", s.Texts(Directives), map[string]string{"1": "another kind"})

@@ -132,7 +132,7 @@ func TestExpiredKeysOfAMasterStay(t *testing.T) {
 	s.eviction.Set(1, eviction.AllKeysRandom, 5)
 	s.eviction.MakeRoom()
 	all(s, 400, func(tx *Tx) {
-		if n := tx.DBSize(0); n != 1 {
+		if n := tx.Databases().Size(0); n != 1 {
 			t.Errorf("%d keys, want 1", n)
 		}
 		end := tx.SeeExpired()
@@ -147,7 +147,7 @@ func TestExpiredKeysOfAMasterStay(t *testing.T) {
 	})
 	s.SetFollowing(false)
 	all(s, 500, func(tx *Tx) {
-		if n := tx.DBSize(0); n != 0 {
+		if n := tx.Databases().Size(0); n != 0 {
 			t.Errorf("%d keys after a writer has met the expired one", n)
 		}
 	})

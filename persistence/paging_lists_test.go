@@ -68,9 +68,9 @@ func TestUnreadablePageOfAListChangesNothing(t *testing.T) {
 			l.Trim(ch, 5, -1)
 			l.Rotate(ch, list.Tail, list.Head)
 		}),
-		"rename": func(tx *Tx) { tx.Rename([]byte("l"), []byte("other")) },
-		"copy":   func(tx *Tx) { tx.Copy([]byte("l"), 0, []byte("other"), true) },
-		"move":   func(tx *Tx) { tx.Move([]byte("l"), 1) },
+		"rename": func(tx *Tx) { tx.Transfers().Rename([]byte("l"), []byte("other")) },
+		"copy":   func(tx *Tx) { tx.Transfers().Copy([]byte("l"), 0, []byte("other"), true) },
+		"move":   func(tx *Tx) { tx.Transfers().Move([]byte("l"), 1) },
 	}, wantPagedList)
 }
 

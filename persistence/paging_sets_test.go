@@ -107,9 +107,9 @@ func TestUnreadablePageOfASetChangesNothing(t *testing.T) {
 				s.Remove(ch, setMember(i))
 			}
 		}),
-		"rename": func(tx *Tx) { tx.Rename([]byte("s"), []byte("other")) },
-		"copy":   func(tx *Tx) { tx.Copy([]byte("s"), 0, []byte("other"), true) },
-		"move":   func(tx *Tx) { tx.Move([]byte("s"), 1) },
+		"rename": func(tx *Tx) { tx.Transfers().Rename([]byte("s"), []byte("other")) },
+		"copy":   func(tx *Tx) { tx.Transfers().Copy([]byte("s"), 0, []byte("other"), true) },
+		"move":   func(tx *Tx) { tx.Transfers().Move([]byte("s"), 1) },
 	}, wantPagedSet)
 }
 

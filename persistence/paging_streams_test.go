@@ -101,9 +101,9 @@ func TestUnreadablePageOfAStreamChangesNothing(t *testing.T) {
 		"deliver again": editGroup(func(g *stream.Group, c *stream.Consumer, ch *structures.Change) {
 			g.Redeliver(ch, c, at(15), 50, 2, again)
 		}),
-		"rename": func(tx *Tx) { tx.Rename([]byte("s"), []byte("other")) },
-		"copy":   func(tx *Tx) { tx.Copy([]byte("s"), 0, []byte("other"), true) },
-		"move":   func(tx *Tx) { tx.Move([]byte("s"), 1) },
+		"rename": func(tx *Tx) { tx.Transfers().Rename([]byte("s"), []byte("other")) },
+		"copy":   func(tx *Tx) { tx.Transfers().Copy([]byte("s"), 0, []byte("other"), true) },
+		"move":   func(tx *Tx) { tx.Transfers().Move([]byte("s"), 1) },
 	}, func(t *testing.T, tx *Tx) {
 		want := stream.New()
 		fillPagedStream(want, nil)

@@ -116,12 +116,12 @@ func TestLargeValuesThatAreGoneAreForgotten(t *testing.T) {
 	for name, remove := range map[string]func(tx *Tx){
 		"deleted":  func(tx *Tx) { tx.Delete([]byte("h")) },
 		"replaced": func(tx *Tx) { tx.SetString([]byte("h"), []byte("string"), NoExpiry) },
-		"flushed":  func(tx *Tx) { tx.FlushAll() },
+		"flushed":  func(tx *Tx) { tx.Databases().FlushAll() },
 	} {
 		s, _ := pagedHash(t)
 		all(s, 1, func(tx *Tx) {
-			tx.Rename([]byte("h"), []byte("other"))
-			tx.Rename([]byte("other"), []byte("h"))
+			tx.Transfers().Rename([]byte("h"), []byte("other"))
+			tx.Transfers().Rename([]byte("other"), []byte("h"))
 		})
 		if n := s.writer.Large().Values; n != 1 {
 			t.Errorf("%d values are known, want the hash", n)
@@ -158,9 +158,9 @@ func TestUnreadablePageFailsTheCommandAndChangesNothing(t *testing.T) {
 		"fields expire": edit(func(h *hash.Hash, ch *structures.Change) {
 			h.ExpireFields(ch, 1<<41, 1000, nil)
 		}),
-		"rename": func(tx *Tx) { tx.Rename([]byte("h"), []byte("other")) },
-		"copy":   func(tx *Tx) { tx.Copy([]byte("h"), 0, []byte("other"), true) },
-		"move":   func(tx *Tx) { tx.Move([]byte("h"), 1) },
+		"rename": func(tx *Tx) { tx.Transfers().Rename([]byte("h"), []byte("other")) },
+		"copy":   func(tx *Tx) { tx.Transfers().Copy([]byte("h"), 0, []byte("other"), true) },
+		"move":   func(tx *Tx) { tx.Transfers().Move([]byte("h"), 1) },
 		"read, then write": edit(func(h *hash.Hash, ch *structures.Change) {
 			h.Each(1, func(_, _ []byte, _ int64) {})
 			for i := range 20 {

@@ -95,9 +95,9 @@ func TestUnreadablePageOfASortedSetChangesNothing(t *testing.T) {
 			z.Range(0, 400, func([]byte, float64) bool { return true })
 			z.RemoveRange(ch, 0, 400)
 		}),
-		"rename": func(tx *Tx) { tx.Rename([]byte("z"), []byte("other")) },
-		"copy":   func(tx *Tx) { tx.Copy([]byte("z"), 0, []byte("other"), true) },
-		"move":   func(tx *Tx) { tx.Move([]byte("z"), 1) },
+		"rename": func(tx *Tx) { tx.Transfers().Rename([]byte("z"), []byte("other")) },
+		"copy":   func(tx *Tx) { tx.Transfers().Copy([]byte("z"), 0, []byte("other"), true) },
+		"move":   func(tx *Tx) { tx.Transfers().Move([]byte("z"), 1) },
 	}, wantPagedZSet)
 }
 

@@ -34,7 +34,7 @@ func TestCrashLeavesTheOldOrThePreparedValue(t *testing.T) {
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), IdleAfter: -1, Sync: SyncAlways})
 	key := []byte("k")
 	dump := func(s *Store) (b []byte) {
-		all(s, 2, func(tx *Tx) { _, b, _ = tx.Dump(nil, key) })
+		all(s, 2, func(tx *Tx) { _, b, _ = tx.Transfers().Dump(nil, key) })
 		return b
 	}
 	put := func() []byte {

@@ -111,9 +111,9 @@ func TestValuesOfKilobytesArePackedWhenOthersWereChanged(t *testing.T) {
 func TestValuesThatWaitToBePackedMayChangeInAnyWay(t *testing.T) {
 	for name, change := range map[string]func(tx *Tx, key []byte){
 		"deleted": func(tx *Tx, key []byte) { tx.Delete(key) },
-		"renamed": func(tx *Tx, key []byte) { tx.Rename(key, []byte("other")) },
-		"moved":   func(tx *Tx, key []byte) { tx.Move(key, 1) },
-		"flushed": func(tx *Tx, _ []byte) { tx.FlushAll() },
+		"renamed": func(tx *Tx, key []byte) { tx.Transfers().Rename(key, []byte("other")) },
+		"moved":   func(tx *Tx, key []byte) { tx.Transfers().Move(key, 1) },
+		"flushed": func(tx *Tx, _ []byte) { tx.Databases().FlushAll() },
 		"a string": func(tx *Tx, key []byte) {
 			tx.SetString(key, []byte("string"), NoExpiry)
 		},

@@ -25,8 +25,8 @@ func TestRecordHoldsTheLastBigValueOfAKey(t *testing.T) {
 		for i := range 50 {
 			tx.GiveString([]byte("k"), bytes.Repeat([]byte{byte(i)}, 1<<20), NoExpiry)
 			tx.PatchString([]byte("k"), 5, []byte("x"))
-			tx.Rename([]byte("k"), []byte("l"))
-			tx.Rename([]byte("l"), []byte("k"))
+			tx.Transfers().Rename([]byte("k"), []byte("l"))
+			tx.Transfers().Rename([]byte("l"), []byte("k"))
 		}
 		if n := tx.RecordBytes(); n > 2<<20 {
 			t.Errorf("50 values of 1 MiB under one key: a record of %d bytes", n)
@@ -203,7 +203,7 @@ func stepBig(t *testing.T, r *rand.Rand, tx *Tx, want map[string][]byte) {
 		}
 		delete(want, k)
 	case 4:
-		if tx.Rename([]byte(k), []byte(to)); there && k != to {
+		if tx.Transfers().Rename([]byte(k), []byte(to)); there && k != to {
 			want[to] = held
 			delete(want, k)
 		}
@@ -211,7 +211,7 @@ func stepBig(t *testing.T, r *rand.Rand, tx *Tx, want map[string][]byte) {
 		if k == to {
 			break
 		}
-		if copied, err := tx.Copy([]byte(k), 0, []byte(to), true); err != nil {
+		if copied, err := tx.Transfers().Copy([]byte(k), 0, []byte(to), true); err != nil {
 			t.Fatal(err)
 		} else if copied {
 			want[to] = held

@@ -259,7 +259,7 @@ func TestRecoveryRefusesToLeaveAPurgeWithoutItsFlush(t *testing.T) {
 	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
 	setKeys(s, 0, 100, []byte("v"))
 	materialise(t, s)
-	flush := all(s, 1, func(tx *Tx) { tx.FlushAll() })
+	flush := all(s, 1, func(tx *Tx) { tx.Databases().FlushAll() })
 	if err := s.commits.WaitDurable(flush); err != nil {
 		t.Fatal(err)
 	}

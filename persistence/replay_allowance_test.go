@@ -133,7 +133,7 @@ func TestReplayKeepsToTheBound(t *testing.T) {
 				t.Errorf("up to %d bytes in memory while loading, %d behind it, want at most %d", most, s.Memory(), bound)
 			}
 			all(s, 0, func(tx *Tx) {
-				if n := tx.DBSize(0); n != keys/2 {
+				if n := tx.Databases().Size(0); n != keys/2 {
 					t.Errorf("%d keys, want %d", n, keys/2)
 				}
 				for i := keys / 2; i < keys; i += 501 {

@@ -116,7 +116,7 @@ func benchRestart(b *testing.B, n int, finish func(s *Store)) {
 		var set Shards
 		set.AddAll()
 		tx.Lock(&set, 1)
-		if got := tx.DBSize(0); got != n {
+		if got := tx.Databases().Size(0); got != n {
 			err = errors.Join(err, fmt.Errorf("%d keys, want %d", got, n))
 		}
 		tx.Unlock()

@@ -45,7 +45,7 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 				t.Errorf("%s: %d keys were looked up, want at most %d", c.name, n, c.most)
 			}
 			all(s, 1, func(tx *Tx) {
-				if n := tx.DBSize(0); n != keys {
+				if n := tx.Databases().Size(0); n != keys {
 					t.Errorf("%s: %d keys are there, want %d", c.name, n, keys)
 				}
 			})

@@ -26,7 +26,7 @@ func Restore(o Options, snapshot string, progress files.Progress) (*check.Report
 // of a member of a group stays as it is. Then everything is read; with ErrDamaged the report says what is wrong.
 func Complete(o Options, last uint64, progress files.Progress) (*check.Report, error) {
 	s := &Store{opts: o.withDefaults(), ctx: context.Background()}
-	s.initFiles()
+	opener{s}.initFiles()
 	report, err := s.files.Finish(last, progress)
 	if err != nil {
 		return report, fmt.Errorf("complete %s: %w", s.opts.Dir, err)

@@ -54,7 +54,7 @@ func TestScanReturnsKeysThatShareACursorTogether(t *testing.T) {
 		seen := map[string]int{}
 		structurestest.Scan(t, func(cursor uint64) (next uint64) {
 			all(s, 1, func(tx *Tx) {
-				next = tx.Scan(cursor, 1, func(key []byte, _ kindOf) { seen[string(key)]++ })
+				next = tx.Databases().Scan(cursor, 1, func(key []byte, _ kindOf) { seen[string(key)]++ })
 			})
 			between()
 			return next

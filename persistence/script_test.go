@@ -210,11 +210,11 @@ func (s *script) operate(tx *Tx, words []string) {
 	case "persist":
 		tx.Persist(key(1))
 	case "rename":
-		tx.Rename(key(1), key(2))
+		tx.Transfers().Rename(key(1), key(2))
 	case "flush":
-		tx.Flush(s.number(words[1]))
+		tx.Databases().Flush(s.number(words[1]))
 	case "swap":
-		tx.Swap(s.number(words[1]), s.number(words[2]))
+		tx.Databases().Swap(s.number(words[1]), s.number(words[2]))
 	default:
 		s.t.Fatalf("no operation %q", words[0])
 	}
@@ -227,7 +227,7 @@ func (s *script) keys() string {
 		for db := range 2 {
 			tx.Select(db)
 			var keys [][]byte
-			tx.Keys(func(key []byte) bool { keys = append(keys, bytes.Clone(key)); return true })
+			tx.Databases().Keys(func(key []byte) bool { keys = append(keys, bytes.Clone(key)); return true })
 			for _, key := range keys {
 				lines = append(lines, fmt.Sprintf("%d/%s %s", db, key, s.value(tx, key)))
 			}

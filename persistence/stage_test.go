@@ -328,7 +328,7 @@ func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
 		for cursor, more, holds := uint64(shard)<<56, true, 0; more; holds++ {
 			cursor, more = step(t, s, shard, table, cursor)
 			if holds == 3 {
-				all(s, 1, func(tx *Tx) { tx.Flush(0) })
+				all(s, 1, func(tx *Tx) { tx.Databases().Flush(0) })
 			}
 		}
 		if err := s.writer.Commit(); err != nil {
@@ -339,7 +339,7 @@ func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
 		closeStore(t, s)
 		s = openMemory(t, Options{FS: fs, IdleAfter: -1})
 		all(s, 1, func(tx *Tx) {
-			if n := tx.DBSize(0); n != 0 {
+			if n := tx.Databases().Size(0); n != 0 {
 				t.Errorf("staged %v: %d keys after the flush", staged, n)
 			}
 		})

@@ -74,7 +74,7 @@ type Store struct {
 // extend adds databases up to Options.Databases. It comes after the replay, which
 // may still need the numbers that new databases get, and before a new store has
 // its first record.
-func (s *Store) extend() error {
+func (s opener) extend() error {
 	if len(s.files.Meta.Phys) >= s.opts.Databases {
 		return nil
 	}

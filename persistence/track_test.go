@@ -43,7 +43,7 @@ func TestTrackerNotesKeysThatChange(t *testing.T) {
 	}
 	changeKey(s, "set", set)
 	changeKey(s, "set", set)
-	changeKey(s, "renamed", func(tx *Tx, key []byte) { tx.Rename(key, []byte("to")) })
+	changeKey(s, "renamed", func(tx *Tx, key []byte) { tx.Transfers().Rename(key, []byte("to")) })
 	changeKey(s, "deleted", func(tx *Tx, key []byte) { tx.Delete(key) })
 	changeKey(s, "expires", func(tx *Tx, key []byte) { tx.SetExpire(key, 5000) })
 	changeKey(s, "persists", func(tx *Tx, key []byte) { tx.Persist(key) })
@@ -62,7 +62,7 @@ func TestTrackerNotesKeysThatChange(t *testing.T) {
 	})
 	changeKey(s, "moved", func(tx *Tx, key []byte) {
 		set(tx, key)
-		tx.Move(key, 1)
+		tx.Transfers().Move(key, 1)
 	})
 	var all []string
 	for _, key := range append(tracker.Take(4), tracker.Take(100)...) {
@@ -91,9 +91,9 @@ func TestTrackerNotesKeysThatChange(t *testing.T) {
 func TestTrackerSaysThatItLacksKeys(t *testing.T) {
 	s := openMemory(t, Options{Databases: 2})
 	for what, do := range map[string]func(tx *Tx, key []byte){
-		"FLUSHDB":  func(tx *Tx, _ []byte) { tx.Flush(0) },
-		"FLUSHALL": func(tx *Tx, _ []byte) { tx.FlushAll() },
-		"SWAPDB":   func(tx *Tx, _ []byte) { tx.Swap(0, 1) },
+		"FLUSHDB":  func(tx *Tx, _ []byte) { tx.Databases().Flush(0) },
+		"FLUSHALL": func(tx *Tx, _ []byte) { tx.Databases().FlushAll() },
+		"SWAPDB":   func(tx *Tx, _ []byte) { tx.Databases().Swap(0, 1) },
 		"large keys": func(tx *Tx, _ []byte) {
 			for i := range 65 {
 				tx.SetString([]byte(fmt.Sprintf("%d%s", i, strings.Repeat("x", 1<<20))), nil, NoExpiry)

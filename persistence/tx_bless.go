@@ -40,8 +40,8 @@ func (tx *Tx) follow(db int, key []byte, blessed bool) {
 }
 
 // ScanBlessed is Scan for the keys that are to stay.
-func (tx *Tx) ScanBlessed(cursor uint64, count int, visit func(key []byte)) (next uint64) {
-	return tx.scan(cursor, count, func(e *heads.Walked) {
+func (d Databases) ScanBlessed(cursor uint64, count int, visit func(key []byte)) (next uint64) {
+	return d.scan(cursor, count, func(e *heads.Walked) {
 		if e.Blessed {
 			visit(e.Key)
 		}

@@ -27,12 +27,12 @@ func TestStringsAreWhatWasSet(t *testing.T) {
 				t.Fatalf("String %s: got %.40q, %v, %v, want %.40q", k, b, ok, err, want)
 			}
 		}
-		if n := tx.DBSize(0); n != keys {
+		if n := tx.Databases().Size(0); n != keys {
 			t.Fatalf("DBSize: got %d, want %d", n, keys)
 		}
 		seen := map[string]bool{}
 		structurestest.Scan(t, func(cursor uint64) uint64 {
-			return tx.Scan(cursor, 10, func(key []byte, _ kindOf) { seen[string(key)] = true })
+			return tx.Databases().Scan(cursor, 10, func(key []byte, _ kindOf) { seen[string(key)] = true })
 		})
 		if len(seen) != keys {
 			t.Fatalf("Scan: got %d keys, want %d", len(seen), keys)
@@ -41,7 +41,7 @@ func TestStringsAreWhatWasSet(t *testing.T) {
 		visits := 0
 		for shard := range uint64(format.ShardCount) {
 			for from, first := shard<<56, true; first || from != 0; first = false {
-				from = tx.ScanShard(from, 10, func(key []byte) { seen[string(key)] = true; visits++ })
+				from = tx.Databases().ScanShard(from, 10, func(key []byte) { seen[string(key)] = true; visits++ })
 			}
 		}
 		if len(seen) != keys || visits != keys {
@@ -52,7 +52,7 @@ func TestStringsAreWhatWasSet(t *testing.T) {
 				t.Fatalf("Delete key:%d: absent", i)
 			}
 		}
-		if n := tx.DBSize(0); n != 0 {
+		if n := tx.Databases().Size(0); n != 0 {
 			t.Fatalf("DBSize: got %d, want 0", n)
 		}
 	})

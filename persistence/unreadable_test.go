@@ -32,11 +32,11 @@ func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
 		},
 		"delete":     func(tx *Tx) { tx.Delete([]byte("l")) },
 		"expire":     func(tx *Tx) { tx.SetExpire([]byte("s"), 2) },
-		"rename":     func(tx *Tx) { tx.Rename([]byte("hot"), []byte("s")) },
-		"move":       func(tx *Tx) { tx.Move([]byte("both"), 1) },
-		"copy":       func(tx *Tx) { tx.Copy([]byte("hot"), 0, []byte("l"), true) },
+		"rename":     func(tx *Tx) { tx.Transfers().Rename([]byte("hot"), []byte("s")) },
+		"move":       func(tx *Tx) { tx.Transfers().Move([]byte("both"), 1) },
+		"copy":       func(tx *Tx) { tx.Transfers().Copy([]byte("hot"), 0, []byte("l"), true) },
 		"after read": func(tx *Tx) { tx.Kind([]byte("l")); tx.SetString([]byte("hot"), []byte("new"), NoExpiry) },
-		"flush":      func(tx *Tx) { tx.Kind([]byte("l")); tx.FlushAll() },
+		"flush":      func(tx *Tx) { tx.Kind([]byte("l")); tx.Databases().FlushAll() },
 	} {
 		disk := newFailingDisk(vfs.NewMem(), faultRead, -1, false)
 		s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1})
@@ -82,7 +82,7 @@ func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
 						t.Errorf("%s: %s is %q, %v, want %q", name, key, b, err, want)
 					}
 				}
-				if n := tx.DBSize(0); n != 4 {
+				if n := tx.Databases().Size(0); n != 4 {
 					t.Errorf("%s: DBSize %d, want 4", name, n)
 				}
 				tx.Select(1)

@@ -117,7 +117,7 @@ func formerStore(t *testing.T, fs *disktest.Disk) (check func(s *Store)) {
 		tx.Select(1)
 		tx.SetString([]byte("gone"), nil, NoExpiry)
 	})
-	all(s, 1, func(tx *Tx) { tx.Flush(1) })
+	all(s, 1, func(tx *Tx) { tx.Databases().Flush(1) })
 	write("b")
 	last := s.commits.Newest()
 	closeStore(t, s)
@@ -128,7 +128,7 @@ func formerStore(t *testing.T, fs *disktest.Disk) (check func(s *Store)) {
 			t.Errorf("record %d is the last, want %d", got, last)
 		}
 		all(s, 1, func(tx *Tx) {
-			if n := tx.DBSize(1); n != 0 {
+			if n := tx.Databases().Size(1); n != 0 {
 				t.Errorf("database 1 has %d keys", n)
 			}
 			for _, prefix := range []string{"a", "b"} {

@@ -31,7 +31,7 @@ func TestUsersLast(t *testing.T) {
 		tx.Texts(Users).Delete("a")
 		tx.Texts(Users).Set("c", strings.Repeat("x", bigRecord)) // a record in pieces
 		tx.Texts(Libraries).Clear()
-		tx.FlushAll()
+		tx.Databases().FlushAll()
 	})
 	reopen("deleted", map[string]string{"": "off", "c": strings.Repeat("x", bigRecord)})
 	all(s, 1, func(tx *Tx) {

@@ -217,7 +217,7 @@ func (f *following) promote(reign uint64) (lsn uint64, err error) {
 	lsn, err = srv.lockAll(reign, func(s *session) {
 		if was == persistence.Incomplete() {
 			srv.logf(logWarning, "The part of the master's data that had come is removed")
-			s.tx.FlushAll()
+			s.tx.Databases().FlushAll()
 		}
 		if was != (persistence.Replicated{}) {
 			s.tx.SetReplicated(next)

@@ -158,7 +158,7 @@ func (srv *Server) emptyFor(only []int) bool {
 	}
 	defer tx.Unlock()
 	for db := range srv.settings().limits.Databases {
-		if o.Wants(db) && tx.DBSize(db) > 0 {
+		if o.Wants(db) && tx.Databases().Size(db) > 0 {
 			return false
 		}
 	}
@@ -255,7 +255,7 @@ func (s *session) clear(j *importJob) error {
 	err := s.takeOver(j, func(replace func(db int) bool) {
 		for db := range s.srv.settings().limits.Databases {
 			if replace(db) {
-				s.tx.Flush(db)
+				s.tx.Databases().Flush(db)
 			}
 		}
 	})
@@ -281,7 +281,7 @@ func (s *session) takeOver(j *importJob, replace func(which func(db int) bool)) 
 	o := importer.Options{Only: j.o.Only}
 	databases := s.srv.settings().limits.Databases
 	for db := range databases {
-		if o.Wants(db) && j.o.OnConflict == ConflictFail && s.tx.DBSize(db) > 0 {
+		if o.Wants(db) && j.o.OnConflict == ConflictFail && s.tx.Databases().Size(db) > 0 {
 			return ErrNotEmpty
 		}
 	}

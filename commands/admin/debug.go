@@ -150,11 +150,11 @@ func debugReload(c *commands.Ctx) error {
 func debugObject(c *commands.Ctx) error {
 	defer c.Tx.SeeExpired()()
 	key := c.Args.Key()
-	size, ok := c.Tx.MemoryUsage(key)
+	size, ok := c.Tx.Usage().Bytes(key)
 	if !ok {
 		return commands.ErrNoKey
 	}
-	idle, _ := c.Tx.Idle(key)
+	idle, _ := c.Tx.Usage().Idle(key)
 	how, err := c.Encoding(key)
 	if err != nil {
 		return err

@@ -120,7 +120,7 @@ func (d *digest) value(c *commands.Ctx, key []byte) error {
 	case *json.Document:
 		d.chain(json.AppendText(nil, v.Root())) // its pages may be cut in several ways
 	default:
-		_, payload, _ := c.Tx.Dump(nil, key)
+		_, payload, _ := c.Tx.Transfers().Dump(nil, key)
 		d.chain(payload)
 	}
 	return nil
@@ -139,13 +139,13 @@ func debugDigest(c *commands.Ctx) error {
 	defer c.Tx.Select(c.Client.DB())
 	var all digest
 	for db := range c.Host.Limits().Databases {
-		if c.Tx.DBSize(db) == 0 {
+		if c.Tx.Databases().Size(db) == 0 {
 			continue
 		}
 		c.Tx.Select(db)
 		all.chainNumber(uint32(db))
 		var keys [][]byte // first: a value that comes into memory moves keys of the table that is walked
-		c.Tx.Keys(func(key []byte) bool {
+		c.Tx.Databases().Keys(func(key []byte) bool {
 			keys = append(keys, bytes.Clone(key))
 			return true
 		})

@@ -32,7 +32,7 @@ func keyspaceRows() []commands.Command {
 }
 
 func dbSize(c *commands.Ctx) error {
-	c.Reply.Int(int64(c.Tx.DBSize(c.Client.DB())))
+	c.Reply.Int(int64(c.Tx.Databases().Size(c.Client.DB())))
 	return nil
 }
 
@@ -51,7 +51,7 @@ func flushDB(c *commands.Ctx) error {
 	}
 	db := c.Client.DB()
 	c.Host.(Databases).InvalidateDB(db)
-	c.Tx.Flush(db)
+	c.Tx.Databases().Flush(db)
 	c.Reply.OK()
 	return nil
 }
@@ -63,7 +63,7 @@ func flushAll(c *commands.Ctx) error {
 	for db := range c.Host.Limits().Databases {
 		c.Host.(Databases).InvalidateDB(db)
 	}
-	c.Tx.FlushAll()
+	c.Tx.Databases().FlushAll()
 	c.Reply.OK()
 	return nil
 }
@@ -85,7 +85,7 @@ func swapDB(c *commands.Ctx) error {
 	if a != b {
 		c.Host.(Databases).WakeDB(int(a), int(b))
 		c.Host.(Databases).WakeDB(int(b), int(a))
-		c.Tx.Swap(int(a), int(b))
+		c.Tx.Databases().Swap(int(a), int(b))
 	}
 	c.Reply.OK()
 	return nil

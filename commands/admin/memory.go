@@ -50,7 +50,7 @@ func memoryUsage(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if n, ok := c.Tx.MemoryUsage(key); ok {
+	if n, ok := c.Tx.Usage().Bytes(key); ok {
 		c.Reply.Int(n)
 		return nil
 	}

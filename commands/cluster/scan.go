@@ -140,7 +140,7 @@ func (s *slotScan) run(c *commands.Ctx, m *commands.Membership) error {
 	look := s.o.Count * min(maxSpread, max(1, commands.Slots/n))
 	at := c.Reply.Len()
 	c.Reply.ArrayLater(func() (found int) {
-		s.at.place = c.Tx.Scan(s.at.place, look, func(key []byte, kind structures.Kind) {
+		s.at.place = c.Tx.Databases().Scan(s.at.place, look, func(key []byte, kind structures.Kind) {
 			slot := commands.KeySlot(key)
 			if slot < s.at.slot || slot > s.last || !s.o.Matches(key) || s.kind != nil && !strings.EqualFold(string(s.kind), types.Name(kind)) {
 				return

@@ -88,7 +88,7 @@ func blessScan(c *commands.Ctx) error {
 		return err
 	}
 	c.Reply.Scan(func() (next uint64, n int) {
-		next = c.Tx.ScanBlessed(cursor, int(count), func(key []byte) {
+		next = c.Tx.Databases().ScanBlessed(cursor, int(count), func(key []byte) {
 			c.Reply.Bulk(key)
 			n++
 		})

@@ -83,7 +83,7 @@ func dumpPayload(c *commands.Ctx, key []byte, kind structures.Kind) (payload []b
 		payload, err = t.Dump(nil, v)
 		return payload, true, err
 	}
-	_, encoded, ok := c.Tx.Dump(nil, key)
+	_, encoded, ok := c.Tx.Transfers().Dump(nil, key)
 	return rdb.AppendOwn(nil, kind, encoded), ok, nil
 }
 
@@ -189,9 +189,9 @@ func (r *restoring) store(c *commands.Ctx) error {
 		return err
 	}
 	if r.limits.LFU && r.options.frequency >= 0 {
-		c.Tx.SetFrequency(r.key, int(r.options.frequency))
+		c.Tx.Usage().SetFrequency(r.key, int(r.options.frequency))
 	} else if !r.limits.LFU && r.options.idle >= 0 {
-		c.Tx.SetIdle(r.key, min(r.options.idle, maxIdle))
+		c.Tx.Usage().SetIdle(r.key, min(r.options.idle, maxIdle))
 	}
 	c.Notify(commands.EventNew, "new", r.key) // also if it replaces a key
 	c.Notify(commands.EventGeneric, "restore", r.key)
@@ -240,7 +240,7 @@ func decodePayload(limits *commands.Limits, tx *persistence.Tx, payload []byte) 
 	case err == nil && types.Of(v.Kind) == nil:
 		return v, errPayloadUnknown(fmt.Sprintf("kind %d of a newer vigil is not known", v.Kind))
 	case err == nil && v.Value == nil && v.Kind != structures.KindString:
-		v.Value, err = tx.Decode(v.Kind, v.Bytes)
+		v.Value, err = tx.Transfers().Decode(v.Kind, v.Bytes)
 	}
 	if err != nil {
 		return v, errPayload

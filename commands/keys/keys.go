@@ -110,7 +110,7 @@ func typeOf(c *commands.Ctx) error {
 func touch(c *commands.Ctx) error {
 	n := 0
 	for _, key := range c.Args.Rest() {
-		found := c.Tx.Touch(key)
+		found := c.Tx.Usage().Touch(key)
 		c.Looked(key, found, c.Tx.Err())
 		if found {
 			n++
@@ -159,9 +159,9 @@ func beginRename(c *commands.Ctx, from, to []byte, end func(c *commands.Ctx, do 
 	return preparing(c, from, func(c *commands.Ctx, p *persistence.Prepared) error {
 		end(c, func() {
 			if p != nil {
-				c.Tx.MovePrepared(from, c.Client.DB(), to, p)
+				c.Tx.Transfers().MovePrepared(from, c.Client.DB(), to, p)
 			} else {
-				c.Tx.Rename(from, to)
+				c.Tx.Transfers().Rename(from, to)
 			}
 			c.Notify(commands.EventNew, "new", to)
 			c.Notify(commands.EventGeneric, "rename_from", from)
@@ -216,7 +216,7 @@ func beginCopy(c *commands.Ctx) (*commands.Job, error) {
 	lookKind(c, from)
 	from, to = bytes.Clone(from), bytes.Clone(to)
 	return preparing(c, from, func(c *commands.Ctx, p *persistence.Prepared) error {
-		if made, err := c.Tx.CopyPrepared(from, db, to, replace, p); err != nil || !made {
+		if made, err := c.Tx.Transfers().CopyPrepared(from, db, to, replace, p); err != nil || !made {
 			c.Reply.Int(0)
 			return err
 		}
@@ -256,7 +256,7 @@ func beginMove(c *commands.Ctx) (*commands.Job, error) {
 // moveTo moves a key to a database, and reports false if it is absent, or exists there.
 func moveTo(c *commands.Ctx, key []byte, db int, p *persistence.Prepared) bool {
 	if p == nil {
-		return c.Tx.Move(key, db)
+		return c.Tx.Transfers().Move(key, db)
 	}
 	from := c.Tx.DB()
 	c.Tx.Select(db)
@@ -265,7 +265,7 @@ func moveTo(c *commands.Ctx, key []byte, db int, p *persistence.Prepared) bool {
 	if exists {
 		return false
 	}
-	return c.Tx.MovePrepared(key, db, key, p)
+	return c.Tx.Transfers().MovePrepared(key, db, key, p)
 }
 
 // notifyIn publishes an event of another database than the client's.

@@ -89,7 +89,7 @@ func objectIdleTime(c *commands.Ctx) error {
 	if c.Host.Limits().LFU {
 		return errLFUSelected
 	}
-	idle, _ := c.Tx.Idle(key)
+	idle, _ := c.Tx.Usage().Idle(key)
 	c.Reply.Int(idle)
 	return nil
 }
@@ -102,7 +102,7 @@ func objectFreq(c *commands.Ctx) error {
 	if !c.Host.Limits().LFU {
 		return errLFUNotSelected
 	}
-	n, _ := c.Tx.Frequency(key)
+	n, _ := c.Tx.Usage().Frequency(key)
 	c.Reply.Int(int64(n))
 	return nil
 }

@@ -36,7 +36,7 @@ func keys(c *commands.Ctx) error {
 			}
 			return n
 		}
-		c.Tx.Keys(func(key []byte) bool {
+		c.Tx.Databases().Keys(func(key []byte) bool {
 			if string(pattern) == "*" || glob.Match(pattern, key) { // the star fits the empty key too
 				c.Reply.Bulk(key)
 				n++
@@ -62,7 +62,7 @@ func scan(c *commands.Ctx) error {
 		return err
 	}
 	c.Reply.Scan(func() (next uint64, n int) {
-		next = c.Tx.Scan(cursor, o.Count, func(key []byte, k structures.Kind) {
+		next = c.Tx.Databases().Scan(cursor, o.Count, func(key []byte, k structures.Kind) {
 			if !o.Matches(key) {
 				return
 			}
@@ -81,7 +81,7 @@ func scan(c *commands.Ctx) error {
 }
 
 func randomKey(c *commands.Ctx) error {
-	key, ok := c.Tx.RandomKey(c.Host.Random)
+	key, ok := c.Tx.Databases().RandomKey(c.Host.Random)
 	if !ok {
 		c.Reply.Null()
 		return nil

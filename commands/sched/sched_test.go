@@ -197,7 +197,7 @@ func encoded(r *commandtest.Rig, key string) []byte {
 	r.Ctx.Tx.Lock(&set, r.Ctx.Now)
 	defer r.Ctx.Tx.Unlock()
 	r.Ctx.Tx.Select(0)
-	_, encoded, _ := r.Ctx.Tx.Dump(nil, []byte(key))
+	_, encoded, _ := r.Ctx.Tx.Transfers().Dump(nil, []byte(key))
 	r.Ctx.Tx.Commit()
 	return encoded
 }

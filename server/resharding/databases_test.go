@@ -49,7 +49,7 @@ func TestKeysOfAllDatabasesMove(t *testing.T) {
 			})
 			r.tx([]string{"{b}3"}, func(tx *persistence.Tx) {
 				tx.Select(2)
-				tx.Move([]byte("{b}3"), 3)
+				tx.Transfers().Move([]byte("{b}3"), 3)
 			})
 		}
 		return nil

@@ -57,7 +57,7 @@ func AppendKey(frame []byte, tx *persistence.Tx, key []byte) ([]byte, error) {
 	frame = binary.LittleEndian.AppendUint64(append(frame, 0), uint64(expire))
 	frame = append(frame, 0, 0, 0, 0)
 	from := len(frame)
-	kind, frame, _ := tx.Dump(frame, key)
+	kind, frame, _ := tx.Transfers().Dump(frame, key)
 	frame[at] = byte(kind)
 	size := len(frame) - from
 	if err := tx.Err(); err != nil {

@@ -186,7 +186,7 @@ func (k *Keys) takeSome(tx *persistence.Tx, some []movedKey, expected func() boo
 			tx.Delete(key.key)
 			continue
 		}
-		if err = tx.Restore(key.key, key.kind, persistence.Expiry(key.expire), key.payload); err != nil {
+		if err = tx.Transfers().Restore(key.key, key.kind, persistence.Expiry(key.expire), key.payload); err != nil {
 			break
 		}
 	}

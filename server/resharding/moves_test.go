@@ -167,7 +167,7 @@ func TestFewerSlotsGoWhenChangesAreLost(t *testing.T) {
 	r.sends = func([]byte) error {
 		if first {
 			first = false
-			r.tx(nil, func(tx *persistence.Tx) { tx.FlushAll() })
+			r.tx(nil, func(tx *persistence.Tx) { tx.Databases().FlushAll() })
 		}
 		return nil
 	}

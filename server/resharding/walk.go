@@ -53,7 +53,7 @@ func (w *Walk) Over() bool { return w.db >= w.last }
 func (w *Walk) Step(tx *persistence.Tx, see func(key DBKey)) {
 	for seen := 0; !w.Over() && seen < scannedAtOnce; {
 		tx.Select(w.db)
-		w.from = tx.ScanShard(w.from, scannedAtOnce-seen, func(name []byte) {
+		w.from = tx.Databases().ScanShard(w.from, scannedAtOnce-seen, func(name []byte) {
 			seen++
 			see(DBKey{w.db, name})
 		})

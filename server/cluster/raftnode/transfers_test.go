@@ -72,7 +72,7 @@ func TestARunningMemberThatLagsGetsTheState(t *testing.T) {
 	g.until("it has all keys", func() bool {
 		tx.Lock(&all, 1000)
 		defer tx.Unlock()
-		return tx.DBSize(0) == written
+		return tx.Databases().Size(0) == written
 	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
