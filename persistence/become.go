@@ -25,6 +25,9 @@ import (
 // ErrFollows is returned by BecomeMember for a store that follows a master.
 var ErrFollows = errors.New("persistence: the store follows a master")
 
+// ErrIncomplete is returned by BecomeAlone for a store that has a part of a master's data only.
+var ErrIncomplete = errors.New("persistence: the store has a part of a master's data so far")
+
 // foundedBehind is the entry behind which the log of a store begins that was alone. Its term is the first one, which no election
 // has, so that the entries that found the group come next.
 const foundedBehind, foundedTerm = 1, 1
@@ -49,12 +52,15 @@ func BecomeMember(o Options) error {
 // what the log has. left is called before the store changes, with the users and the directives that the group had in common, which a
 // store that is alone does not keep; with an error the store stays what it is. Libraries of functions stay.
 //
-// The error is ErrMember for a store that is alone, [check.ErrNoStore] for a directory without one, one of Open, or that of a function.
+// The error is ErrMember for a store that is alone, ErrIncomplete, [check.ErrNoStore] for a directory without one, one of Open, or that of a function.
 func BecomeAlone(o Options, commit func(m *member.Member) error, left func(users, directives map[string]string) error) error {
 	o.Databases = 1 // it has what it has
 	return become(o, func(s *Store) error {
 		if err := commit(s.member); err != nil {
 			return err
+		}
+		if s.Incomplete() {
+			return ErrIncomplete
 		}
 		return turner{s}.becomeAlone(left)
 	})

@@ -411,3 +411,31 @@ func TestStoreThatIsAloneAgainHasNoEntries(t *testing.T) {
 	}
 	sound(t, disk)
 }
+
+// Followers know at once whose data a group has, and a part of a master's data stays within its group.
+func TestAPartOfAMastersDataIsNoStoreThatIsAlone(t *testing.T) {
+	w := newWorld(t, 1, 1<<30)
+	leader, other, _ := lead(t, w)
+	all(leader.s, w.now, func(tx *Tx) { tx.SetReplicated(Incomplete()) })
+	leader.propose()
+	leader.send(other)
+	leader.count()
+	leader.send(other)
+	if !leader.s.Incomplete() || !other.s.Incomplete() {
+		t.Errorf("the leader and a follower have a part: %v, %v", leader.s.Incomplete(), other.s.Incomplete())
+	}
+	left := leader.fs.DeathClone("db/log", vfs.CrashCloneCfg{UnsyncedDataPercent: 0, RNG: w.r})
+	whole := Replicated{Follows: true, ID: "of a master", Offset: 7}
+	all(leader.s, w.now, func(tx *Tx) { tx.SetReplicated(whole) })
+	leader.propose()
+	leader.send(other)
+	leader.count()
+	leader.send(other)
+	if now := other.s.Replicated(); now != whole || other.s.Incomplete() {
+		t.Errorf("a follower has the data of %+v", now)
+	}
+	w.close()
+	if err := becomeAlone(left, 1); !errors.Is(err, ErrIncomplete) {
+		t.Errorf("a part of a master's data: %v", err)
+	}
+}

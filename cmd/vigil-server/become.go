@@ -86,6 +86,10 @@ func keepShared(dir string, users, directives map[string]string, out io.Writer) 
 	}
 	lines = nil
 	for _, name := range slices.Sorted(maps.Keys(directives)) {
+		if name == "replicaof" { // which CONFIG SET cannot set
+			lines = append(lines, "REPLICAOF "+directives[name])
+			continue
+		}
 		lines = append(lines, string(commands.AppendQuoted([]byte("CONFIG SET "+name+" "), []byte(directives[name]))))
 	}
 	return keepLines(dir, directivesOfGroup, lines, out, "directives of the group: %d, in %s, for redis-cli, and CONFIG REWRITE behind them\n")
