@@ -24,7 +24,7 @@ func schedRig(t testing.TB) *commandtest.Rig {
 	return commandtest.New(t, Group(), keys.Group(), text.Group())
 }
 
-// pages is an encoding as Tx.Dump makes it: a head, and one page.
+// pages is an encoding as Transfers.Dump makes it: a head, and one page.
 func pages(head string, id uint64, page string) []byte {
 	b := append(binary.AppendUvarint(nil, uint64(len(head))), head...)
 	b = binary.AppendUvarint(b, id)
@@ -159,7 +159,7 @@ func TestGapsAreClosedInOrder(t *testing.T) {
 	}
 }
 
-// dumped is what the payload of a value of our own holds: what Tx.Dump gave.
+// dumped is what the payload of a value of our own holds: what Transfers.Dump gave.
 func dumped(r *commandtest.Rig, key string) []byte {
 	payload := r.Payload(key)
 	return []byte(payload[2 : len(payload)-10])

@@ -14,7 +14,7 @@ import (
 // Keys travel to another group in frames, one after the other. A frame is keys:
 //
 //	length (uvarint) | key | 0 (1)                                                            a key that is gone
-//	length (uvarint) | key | kind (1) | expiry in unix ms, 0 for none (8) | length (4) | what Tx.Dump has made
+//	length (uvarint) | key | kind (1) | expiry in unix ms, 0 for none (8) | length (4) | what Transfers.Dump has made
 //
 //	2^32 + n (uvarint)                                                                         the keys behind it are of database n
 //
