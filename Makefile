@@ -28,12 +28,13 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 KILLS ?= 100
 LARGE ?= 10000000
+MOVING ?= 1000000,10000000
 PAGES ?= 2400
 JOIN_BYTES ?= 1073741824
 JOIN_MEMBERS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis conformance-newest differences crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures web docs dist deb chart packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis conformance-newest differences crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join moving values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures web docs dist deb chart packages check clean
 
 # A target is shown with those of its kind, the word behind ##, in the order in which they stand in this file.
 help:
@@ -166,6 +167,10 @@ bench-grow: ## figures: grow a cluster of three groups to six under load, into d
 bench-join: ## figures: add a server to a group of JOIN_MEMBERS (1) and JOIN_BYTES (1 GiB) of data under load, into docs/benchmarks.md; fails if a write is lost (two minutes)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections join -join-bytes $(JOIN_BYTES) -join-members $(JOIN_MEMBERS) -replace -out docs/benchmarks.md
+
+moving: ## figures: measure moves from redis-server to vigil and back, of MOVING keys (1000000,10000000), and what replicas cost, into docs/migration.md (a quarter of an hour)
+	$(BUILD) -o $(BIN)/ ./cmd/vigil-server
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) -sections moving -moving $(MOVING) -requests 1000000 -rounds 3 -replace -out docs/migration.md
 
 values: ## figures: measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
 	$(MAKE) -s build

@@ -36,6 +36,7 @@ func main() {
 	flag.IntVar(&o.growMembers, "grow-members", 1, "servers of each group of section grow")
 	flag.IntVar(&o.joinMembers, "join-members", 1, "members of the group of section join before another one joins")
 	flag.Int64Var(&o.joinBytes, "join-bytes", 1<<30, "bytes of data of section join, which is measured only if it is named")
+	flag.StringVar(&o.moving, "moving", "1000000,10000000", "keys of section moving, which is measured only if it is named")
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	cpu := flag.String("profile", "", "measure nothing, but write where the cases of section throughput spend their processor time to this file")
 	flag.Parse()
@@ -60,6 +61,7 @@ type options struct {
 	largeTypes                             string
 
 	waits   string
+	moving  string
 	replace bool
 }
 
@@ -96,6 +98,7 @@ func measure(o *options) error {
 		{"throughput", throughput}, {"synced", syncedWrites}, {"random", randomWrites}, {"tls", encrypted}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"values", values}, {"sketches", sketches}, {"collector", collector}, {"documents", documents}, {"newer", newer}, {"restart", restarts},
 		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients}, {"consumers", waitingConsumers}, {"sizing", sizing}, {"looking", looking},
 		{"large", largerThanMemory}, {"group", replication}, {"grow", growing}, {"join", joining},
+		{"moving", moving},
 	} {
 		if !o.wants(s.name) {
 			continue
