@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -346,7 +347,7 @@ func TestIntakeEndsWhenTheDiskFails(t *testing.T) {
 		n, failing := 0, new(atomic.Bool)
 		disk := disktest.New()
 		inject := errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if failing.Load() && op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, member.Incoming) {
+			if failing.Load() && op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, intakeDir) {
 				if n++; n > 5*at {
 					return full
 				}
@@ -448,5 +449,61 @@ func TestIntakeMerges(t *testing.T) {
 			t.Errorf("replace %v: %v", replace, err)
 		}
 		closeStore(t, s)
+	}
+}
+
+// A member of a group takes keys into databases of its own, each intake into others, and apart from a state that it may receive.
+func TestMemberTakesKeysIntoDatabasesOfItsOwn(t *testing.T) {
+	w := newWorld(t, 1, 1<<30)
+	leader, _, _ := lead(t, w)
+	defer w.close()
+	s := leader.s
+	taken := func(key string) *intake.Intake {
+		in, err := s.NewIntake()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Begin(0, []byte(key))
+		if err := errors.Join(in.Put(nil, []byte("v"), 0), in.Finish()); err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	first := taken("a")
+	if _, err := s.NewIntake(); !errors.Is(err, ErrIntake) {
+		t.Errorf("a second intake: %v", err)
+	}
+	names, err := s.opts.FS.List(s.opts.Dir)
+	if err != nil || !slices.Contains(names, intakeDir) || slices.Contains(names, member.Incoming) {
+		t.Errorf("the store has %q, %v", names, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := taken("b")
+	if first.Phys[0] < ownPhys || second.Phys[0] <= first.Phys[len(first.Phys)-1] {
+		t.Errorf("databases %d, then %d", first.Phys, second.Phys)
+	}
+	if err := s.purger.Run(); err != nil { // of the first
+		t.Fatal(err)
+	}
+	tx := s.NewTx()
+	var every Shards
+	every.AddAll()
+	tx.Lock(&every, w.now)
+	tx.TakeOver(second, func(int) bool { return true })
+	if !errors.Is(tx.Err(), ErrMember) {
+		t.Errorf("keys that no other member has are taken over: %v", tx.Err())
+	}
+	tx.Unlock()
+	put, kept, err := tx.Merge(second, true, func(set *Shards) (func() error, error) {
+		tx.Lock(set, w.now)
+		return func() error { tx.Commit(); tx.Unlock(); return nil }, nil
+	})
+	if put != 1 || kept != 0 || err != nil {
+		t.Errorf("%d keys are put, %d kept: %v", put, kept, err)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

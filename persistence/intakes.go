@@ -11,10 +11,13 @@ import (
 	"github.com/vigildb/vigil/persistence/heads"
 	"github.com/vigildb/vigil/persistence/intake"
 	"github.com/vigildb/vigil/persistence/lsm"
-	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
+
+// intakeDir has the tables of an intake. A member of a group may receive a state at the same time, in another directory, as it may have
+// ceased to lead.
+const intakeDir = "importing"
 
 // ErrIntake is returned by a second intake while one is under way.
 var ErrIntake = errors.New("persistence: databases are being taken in already")
@@ -77,7 +80,7 @@ func (s *Store) newIntake(run, most int) (*intake.Intake, error) {
 	unlock()
 	in, err := intake.New(intake.Config{
 		Host: intakeHost{s, s.commits.Journal.Newest()}, Disk: &s.files.Disk, Secrets: &s.keys, Now: s.opts.Now, FS: s.opts.FS,
-		Path: s.opts.FS.PathJoin(s.opts.Dir, member.Incoming), Phys: phys, Run: run, Most: most, Bound: s.eviction.Bound(),
+		Path: s.opts.FS.PathJoin(s.opts.Dir, intakeDir), Phys: phys, Run: run, Most: most, Bound: s.eviction.Bound(),
 	})
 	if err != nil {
 		s.intake.Store(false)

@@ -9,7 +9,6 @@ import (
 	"github.com/vigildb/vigil/persistence/commits"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/keyspace"
-	"github.com/vigildb/vigil/persistence/member"
 	"github.com/vigildb/vigil/persistence/replay"
 	"github.com/vigildb/vigil/persistence/wal"
 )
@@ -123,11 +122,9 @@ func (s opener) load(ctx context.Context) error {
 	if err := s.files.Complete(); err != nil {
 		return err
 	}
-	if s.member == nil { // an intake and a frozen copy leave files after a crash
-		for _, dir := range []string{member.Incoming, frozenDir} {
-			if err := s.opts.FS.RemoveAll(s.opts.FS.PathJoin(s.opts.Dir, dir)); err != nil {
-				return err
-			}
+	for _, dir := range []string{intakeDir, frozenDir} { // which are there after a crash
+		if err := s.opts.FS.RemoveAll(s.opts.FS.PathJoin(s.opts.Dir, dir)); err != nil {
+			return err
 		}
 	}
 	if err := s.purger.Unmapped(s.files.Meta.Phys, s.commits.Journal.Newest()); err != nil {

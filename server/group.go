@@ -155,6 +155,7 @@ func (srv *Server) follow() {
 	srv.clients.hangUpAll()
 	srv.resharding.Moves.Follow()
 	srv.following.resign()
+	srv.imports.stop()
 	srv.fence.Follow()
 }
 
