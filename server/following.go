@@ -305,6 +305,9 @@ func (f *following) dial(ctx context.Context, host string, port int) (net.Conn, 
 	return (&tls.Dialer{NetDialer: &dialer, Config: config}).DialContext(ctx, "tcp", address)
 }
 
+// Follows reports whether the keys are those of a master.
+func (h host) Follows() bool { return h.srv.following.active.Load() }
+
 // Master describes the master that the server follows; nil if it is one itself.
 func (h host) Master() *admin.Master {
 	f := h.srv.following.now.Load()

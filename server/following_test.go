@@ -94,6 +94,9 @@ func TestPromotedReplicaKeepsTheData(t *testing.T) {
 	c, m := r.dial(), playMaster(t, nil)
 	r.follows(m, c, rdbString("a", "1"))
 	m.stream("INCR a")
+	if got := c.do("HELLO"); !strings.Contains(got, `"role" "replica"`) {
+		t.Errorf("HELLO: %s", got)
+	}
 	c.want("SET a 5", "(error) READONLY You can't write against a read only replica.")
 	c.want("REPLICAOF NO ONE", "OK")
 	m.hangsUp()

@@ -47,6 +47,7 @@ var (
 	_ conn.Clients             = (*session)(nil)
 	_ conn.Connection          = (*session)(nil)
 	_ conn.Login               = (*session)(nil)
+	_ conn.Role                = (*session)(nil)
 	_ conn.Tracker             = (*session)(nil)
 	_ conn.Transactions        = (*session)(nil)
 	_ keys.Access              = (*session)(nil)

@@ -29,6 +29,12 @@ type Login interface {
 	HasUser(name string) bool
 }
 
+// Role is whose keys the server has.
+type Role interface {
+	// Follows reports whether they are those of a master, which this server follows.
+	Follows() bool
+}
+
 func Group() commands.Group {
 	rows := []commands.Command{
 		{Name: "PING", Arity: -1, Tips: "request_policy:all_shards response_policy:all_succeeded", Flags: commands.Fast | commands.Subscriber,
@@ -162,7 +168,7 @@ func writeHello(c *commands.Ctx) {
 	} else {
 		text("mode", "standalone")
 	}
-	if m := c.Membership(); m == nil || m.Leads {
+	if m := c.Membership(); (m == nil || m.Leads) && !c.Host.(Role).Follows() {
 		text("role", "master")
 	} else {
 		text("role", "replica")
