@@ -71,6 +71,9 @@ func (w *Window) groupPage(_ *http.Request, p *page) error {
 		return refusal{"the rules of the user do not allow VIGIL.CLUSTER STATUS, or what is shown beside it"}
 	}
 	b.group(g)
+	if host := p.figures.Info["master_host"]; host != "" && g.State == "leads" {
+		b.Facts = append(b.Facts, fact{"Master of the group", name(host + ":" + p.figures.Info["master_port"]), p.figures.Info["master_link_status"]})
+	}
 	if g.Cluster != nil {
 		b.cluster(g, p.figures)
 	}
