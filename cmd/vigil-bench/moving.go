@@ -19,8 +19,8 @@ import (
 const stepPatience = 5 * time.Minute
 
 func moving(o *options, r *report) error {
-	r.section("How long it takes", "\n`make moving`. Strings under keys of 16 bytes, values of 20 to 100 bytes; in seconds, and in brackets the\n"+
-		"seconds of processor time that it took all servers together.\n")
+	r.section("How long it takes", "\n`make moving`. Strings under keys of 16 bytes, values of 20 to 100 bytes; in seconds, and in\n"+
+		"brackets the seconds of processor time that it took all servers together.")
 	peer := o.peerName()
 	r.row("keys", "vigil --import", peer+" loads the file", "vigil --export", peer+" saves", peer+" to vigil, live", peer+" to "+peer, "vigil to "+peer)
 	r.rule(8)
@@ -222,8 +222,8 @@ var streamed = []benchCase{
 // streams measures what a stream costs: a master with a replica beside one without, and a replica.
 func streams(o *options, r *report) error {
 	peer := o.peerName()
-	r.text(fmt.Sprintf("What a write costs with 16 calls in a pipeline, in microseconds of processor time, by medians of %d\n"+
-		"rounds in turn: a master without a replica, and with a %s as its replica; and a replica, whose master\nis a %s.\n", o.rounds, peer, peer))
+	r.text(fmt.Sprintf("What a write costs with 16 calls in a pipeline, in microseconds of processor time, by medians of\n"+
+		"%d rounds in turn: a master without a replica, and with a %s as its replica; and a replica, whose\nmaster is a %s.\n", o.rounds, peer, peer))
 	r.row("command", "vigil alone", "with a replica", "ratio", peer+" alone", "with a replica", "ratio", "vigil as a replica", peer+" as one", "ratio")
 	r.rule(10)
 	for _, c := range streamed {
