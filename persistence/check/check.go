@@ -115,8 +115,11 @@ type checker struct {
 
 	touched  map[uint64]struct{} // hashes of keys that the journal is about
 	remapped bool                // the journal changes what databases there are
-	owners   expiryOwners
-	staged   bool // staged pages count
+	// phys are the physical databases of the logical ones at the end of the journal. What others have on disk was flushed, and may
+	// be there in part: a pass that was under way leaves what it had not written yet.
+	phys   []uint32
+	owners expiryOwners
+	staged bool // staged pages count
 }
 
 // quiet is what Pebble may say: what it finds is in its errors.

@@ -26,7 +26,7 @@ func (c *checker) contents() error {
 		c.report.found("meta: %v", err)
 		return nil
 	}
-	c.keys = format.DeriveKeys(c.meta.Secret)
+	c.keys, c.phys = format.DeriveKeys(c.meta.Secret), c.meta.Phys
 	if c.staged, err = lsm.StagedCount(c.db); err != nil {
 		return err
 	}
@@ -254,7 +254,10 @@ func (c *checker) operation(op byte, args *structures.Args) error {
 		return args.Done()
 	case format.OpMapping:
 		c.remapped = true
-		_, _, err := format.DecodeMapping(args)
+		_, phys, err := format.DecodeMapping(args)
+		if err == nil {
+			c.phys = phys
+		}
 		return err
 	case format.OpReplicated:
 		_, _, err := format.DecodeReplicated(args)
@@ -295,7 +298,7 @@ func (c *checker) heads(it *pebble.Iterator) error {
 			continue
 		}
 		c.progress("keys", r.Heads(), 0)
-		db := slices.Index(c.meta.Phys, phys)
+		db := slices.Index(c.phys, phys)
 		if db < 0 {
 			r.Flushed++
 			continue
@@ -408,7 +411,7 @@ func (c *checker) counts(it *pebble.Iterator) error {
 			continue
 		}
 		counts := c.shards[shard]
-		if slices.Contains(c.meta.Phys, phys) && n != counts[phys] {
+		if slices.Contains(c.phys, phys) && n != counts[phys] {
 			c.report.found("shard %d of physical database %d should have %d keys, but there are %d", shard, phys, n, counts[phys])
 		}
 		delete(counts, phys)
@@ -438,7 +441,7 @@ func (c *checker) pages(it *pebble.Iterator) error {
 			continue
 		}
 		owner = append(owner[:0], k[:len(k)-8]...)
-		if !slices.Contains(c.meta.Phys, phys) {
+		if !slices.Contains(c.phys, phys) {
 			continue
 		}
 		b, closer, err := c.db.Get(format.AppendHeadKey(nil, phys, hash, key))
