@@ -71,6 +71,17 @@ func (o *options) peerName() string {
 	return strings.ToLower(name)
 }
 
+// peerRelease is the name and the number of the program that is compared with, without how it was built.
+func (o *options) peerRelease() string {
+	words := strings.Fields(o.version)
+	for i, w := range words {
+		if strings.HasPrefix(w, "v=") {
+			return strings.Join(words[:i+1], " ")
+		}
+	}
+	return o.version
+}
+
 func versionOf(peer string) string {
 	version, err := exec.Command(peer, "--version").Output()
 	if err != nil {

@@ -98,7 +98,7 @@ func (r *report) replace(o *options) error {
 			parts = append(parts, "")
 			i = len(parts) - 1
 		}
-		parts[i] = strings.TrimRight(section, "\n") + fmt.Sprintf("\n\nCommit %s, beside %s.\n", commit(), o.version)
+		parts[i] = strings.TrimRight(section, "\n") + fmt.Sprintf("\n\nCommit %s, beside %s.\n", commit(), o.peerRelease())
 	}
 	for i, p := range parts {
 		parts[i] = strings.TrimRight(p, "\n") + "\n"
