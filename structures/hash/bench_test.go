@@ -179,3 +179,19 @@ func BenchmarkHashRest(b *testing.B) {
 		})
 	}
 }
+
+// What a change of a hash costs that rests with more fields than it would have as a new one without a table.
+func BenchmarkHashRestLarge(b *testing.B) {
+	for _, n := range []int{50, 100} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			resting, h := benchHash(n).AppendCompact(nil), New(structurestest.Keys(1))
+			var scratch []byte
+			field, value := []byte("field:000025"), make([]byte, 20)
+			for b.Loop() {
+				h.LoadCompact(resting)
+				h.Set(nil, field, value)
+				scratch = h.AppendCompact(scratch[:0])
+			}
+		})
+	}
+}
