@@ -10,7 +10,7 @@ import (
 func replicaRows() []directive {
 	return []directive{
 		{name: "replicaof", alias: "slaveof", kind: primary(), def: "", flags: immutable | shared,
-			doc: "Master of Redis's protocol whose data the server has (docs/migration.md). `REPLICAOF` changes it while the server runs. Not for a member of a group.",
+			doc: "Master of Redis's protocol whose data the server has (docs/migration.md). `REPLICAOF` changes it while the server runs, and alone sets that of a group.",
 			set: func(s *Settings, v value) {
 				s.MasterHost, s.MasterPort = v.text, 0
 				if at := strings.LastIndexByte(v.text, ' '); at >= 0 {
