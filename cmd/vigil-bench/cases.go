@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,8 +99,13 @@ func median[R any](ours, redis []R, pick func(a, b R) float64) float64 {
 	for i := range ours {
 		v = append(v, pick(ours[i], redis[i]))
 	}
-	slices.Sort(v)
-	return v[len(v)/2]
+	return middle(v)
+}
+
+// middle sorts values, and returns the one in the middle.
+func middle[T cmp.Ordered](values []T) T {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // once makes a call. An error reply is none here: there may be nothing to remove.

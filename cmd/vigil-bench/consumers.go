@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -257,7 +256,7 @@ func crowdsOf(o *options, r *report, j *job, ours, redis *process) error {
 		}
 		x, y, ratio = append(x, a), append(y, b), append(ratio, a/b)
 	}
-	middle := func(v []float64) string { slices.Sort(v); return fmt.Sprintf("%.2f", v[len(v)/2]) }
-	r.row(j.name, middle(x), middle(y), middle(ratio), strconv.FormatInt(rss[0]>>20, 10), strconv.FormatInt(rss[1]>>20, 10))
+	text := func(v []float64) string { return fmt.Sprintf("%.2f", middle(v)) }
+	r.row(j.name, text(x), text(y), text(ratio), strconv.FormatInt(rss[0]>>20, 10), strconv.FormatInt(rss[1]>>20, 10))
 	return nil
 }

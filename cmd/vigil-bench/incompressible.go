@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -159,8 +158,7 @@ func readBesideWriters(p *process, n int) (time.Duration, error) {
 			if len(took) == 0 {
 				return 0, errors.Join(err, errors.New("nothing was read"))
 			}
-			slices.Sort(took)
-			return took[len(took)/2], err
+			return middle(took), err
 		default:
 		}
 		began := time.Now()

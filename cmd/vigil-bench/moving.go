@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,14 +33,6 @@ func moving(o *options, r *report) error {
 		}
 	}
 	return streams(o, r)
-}
-
-func withDir(f func(dir string) error) error {
-	dir, err := os.MkdirTemp("", "vigil-bench")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(dir), os.RemoveAll(dir))
 }
 
 // spent is what a step has taken, in seconds.
@@ -86,24 +77,24 @@ func move(o *options, r *report, dir string, n int) error {
 	if err := fillSmall(from, n); err != nil {
 		return err
 	}
-	row := make([]spent, 7)
-	if row[3], err = spend(func() error { return once(from, words("SAVE")) }, from); err != nil {
+	var imports, loads, exports, saves, toOurs, between, fromOurs spent
+	if saves, err = spend(func() error { return once(from, words("SAVE")) }, from); err != nil {
 		return err
 	}
 	file, store, back := filepath.Join(dir, "from", "dump.rdb"), filepath.Join(dir, "store"), filepath.Join(dir, "back", "dump.rdb")
 	if err := errors.Join(os.MkdirAll(store, 0o755), os.MkdirAll(filepath.Dir(back), 0o755)); err != nil {
 		return err
 	}
-	if row[0], err = spendTool(o, "--import", file, "--dir", store); err != nil {
+	if imports, err = spendTool(o, "--import", file, "--dir", store); err != nil {
 		return err
 	}
-	if row[2], err = spendTool(o, "--export", back, "--for", "redis7.0", "--dir", store); err != nil {
+	if exports, err = spendTool(o, "--export", back, "--for", "redis7.0", "--dir", store); err != nil {
 		return err
 	}
-	if row[1], err = loading(o, filepath.Dir(back), n); err != nil { // what vigil has written
+	if loads, err = loading(o, filepath.Dir(back), n); err != nil { // what vigil has written
 		return err
 	}
-	if row[5], err = fresh(o, filepath.Join(dir, "replica"), from, n); err != nil {
+	if between, err = fresh(o, filepath.Join(dir, "replica"), from, n); err != nil {
 		return err
 	}
 	ours, err := own(o, filepath.Join(dir, "ours"))
@@ -115,17 +106,17 @@ func move(o *options, r *report, dir string, n int) error {
 	if err := ours.start(); err != nil {
 		return err
 	}
-	if row[4], err = follows(from, ours, n); err != nil {
+	if toOurs, err = follows(from, ours, n); err != nil {
 		return err
 	}
 	if err := once(ours, words("REPLICAOF NO ONE")); err != nil {
 		return err
 	}
-	if row[6], err = fresh(o, filepath.Join(dir, "another"), ours, n); err != nil {
+	if fromOurs, err = fresh(o, filepath.Join(dir, "another"), ours, n); err != nil {
 		return err
 	}
 	cells := []string{strconv.Itoa(n)}
-	for _, s := range row {
+	for _, s := range []spent{imports, loads, exports, saves, toOurs, between, fromOurs} {
 		cells = append(cells, s.String())
 	}
 	r.row(cells...)
@@ -227,82 +218,85 @@ func streams(o *options, r *report) error {
 	r.row("command", "vigil alone", "with a replica", "ratio", peer+" alone", "with a replica", "ratio", "vigil as a replica", peer+" as one", "ratio")
 	r.rule(10)
 	for _, c := range streamed {
-		var costs [6][]float64 // ours alone, served, the other's alone, served, a replica of ours, of the other
-		for range o.rounds {
-			for i, masterIsOurs := range []bool{true, false} {
-				alone, _, err := stream(o, c, masterIsOurs, nil)
-				if err != nil {
-					return err
-				}
-				ours := false
-				served, applied, err := stream(o, c, masterIsOurs, &ours)
-				if err != nil {
-					return err
-				}
-				costs[2*i], costs[2*i+1] = append(costs[2*i], alone), append(costs[2*i+1], served)
-				if masterIsOurs {
-					ours = true
-					if _, applied, err = stream(o, c, false, &ours); err != nil {
-						return err
-					}
-				}
-				costs[4+i] = append(costs[4+i], applied)
+		var err error
+		run := func(master, replica side) (served, applied float64) {
+			if err == nil {
+				served, applied, err = stream(o, c, master, replica)
 			}
+			return served, applied
+		}
+		var ourAlone, ourServed, theirAlone, theirServed, ourApplied, theirApplied []float64
+		for range o.rounds {
+			alone, _ := run(vigilSide, noSide)
+			served, _ := run(vigilSide, peerSide)
+			_, applied := run(peerSide, vigilSide)
+			ourAlone, ourServed, ourApplied = append(ourAlone, alone), append(ourServed, served), append(ourApplied, applied)
+			alone, _ = run(peerSide, noSide)
+			served, applied = run(peerSide, peerSide)
+			theirAlone, theirServed, theirApplied = append(theirAlone, alone), append(theirServed, served), append(theirApplied, applied)
+		}
+		if err != nil {
+			return err
 		}
 		cells := []string{c.name}
-		for i := 0; i < len(costs); i += 2 {
-			a, b := middle(costs[i]), middle(costs[i+1])
-			ratio := b / a
-			if i == 4 {
-				ratio = a / b
-			}
+		add := func(a, b, ratio float64) {
 			cells = append(cells, fmt.Sprintf("%.2f", a), fmt.Sprintf("%.2f", b), fmt.Sprintf("%.2f", ratio))
 		}
+		a, b := middle(ourAlone), middle(ourServed)
+		add(a, b, b/a)
+		a, b = middle(theirAlone), middle(theirServed)
+		add(a, b, b/a)
+		a, b = middle(ourApplied), middle(theirApplied)
+		add(a, b, a/b)
 		r.row(cells...)
 	}
 	return nil
 }
 
-func middle(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
-}
+// side is whose server is meant.
+type side int
 
-// stream measures a command at a new master, ours or not, with a replica or, if ours is nil, none, in microseconds of processor time.
-func stream(o *options, c benchCase, masterIsOurs bool, ours *bool) (served, applied float64, err error) {
+const (
+	noSide side = iota
+	vigilSide
+	peerSide
+)
+
+// stream measures a command at a new master with a replica, or without one, in microseconds of processor time.
+func stream(o *options, c benchCase, master, replica side) (served, applied float64, err error) {
 	err = withPair(o, func(a, b *process, dir string) error {
-		master, replica := b, a
-		if masterIsOurs {
-			master, replica = a, b
+		m, p := a, b // the replica is the other one unless both are of the same side
+		if master == peerSide {
+			m, p = b, a
 		}
-		if ours != nil && *ours == masterIsOurs {
-			if replica, err = another(o, *ours, filepath.Join(dir, "another")); err == nil {
-				err = replica.start()
+		if replica == master {
+			if p, err = another(o, replica, filepath.Join(dir, "another")); err == nil {
+				err = p.start()
 			}
 			if err != nil {
 				return err
 			}
-			defer replica.stop()
+			defer p.stop()
 		}
-		if ours != nil {
-			if _, err := follows(master, replica, 0); err != nil {
+		if replica != noSide {
+			if _, err := follows(m, p, 0); err != nil {
 				return err
 			}
 		}
-		before := replica.cpu()
-		x, err := benchmark(master, o.requests, 16, c.args)
-		if err == nil && ours != nil {
-			err = level(master, replica)
+		before := p.cpu()
+		x, err := benchmark(m, o.requests, 16, c.args)
+		if err == nil && replica != noSide {
+			err = level(m, p)
 		}
-		served, applied = x.cpuMicros, (replica.cpu()-before)/float64(o.requests)*1e6
+		served, applied = x.cpuMicros, (p.cpu()-before)/float64(o.requests)*1e6
 		return err
 	})
 	return served, applied, err
 }
 
 // another prepares a server of the same kind as the master.
-func another(o *options, ours bool, dir string) (*process, error) {
-	if ours {
+func another(o *options, of side, dir string) (*process, error) {
+	if of == vigilSide {
 		return own(o, dir)
 	}
 	p, err := plain(o, dir)

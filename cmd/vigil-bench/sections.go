@@ -14,22 +14,29 @@ func withPair(o *options, f func(ours, redis *process, dir string) error, tls ..
 
 // withTwo runs f with two servers, which prepare makes for a directory of their own.
 func withTwo(prepare func(dir string) (a, b *process, err error), f func(a, b *process, dir string) error) error {
+	return withDir(func(dir string) error {
+		a, b, err := prepare(dir)
+		if err != nil {
+			return err
+		}
+		for _, p := range []*process{a, b} {
+			if err := p.start(); err != nil {
+				return err
+			}
+			defer p.stop()
+		}
+		return f(a, b, dir)
+	})
+}
+
+// withDir runs f with a directory, which is gone afterwards.
+func withDir(f func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "vigil-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	a, b, err := prepare(dir)
-	if err != nil {
-		return err
-	}
-	for _, p := range []*process{a, b} {
-		if err := p.start(); err != nil {
-			return err
-		}
-		defer p.stop()
-	}
-	return f(a, b, dir)
+	return f(dir)
 }
 
 // uniqueKeys writes 3M keys that are all new, which a store that writes late
