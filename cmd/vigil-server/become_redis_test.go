@@ -23,7 +23,9 @@ func redisToMove(t *testing.T) (redis *client, host, port string) {
 	wantReply(t, redis, "CONFIG SET repl-diskless-sync-delay 0", "OK")
 	for _, call := range []string{"SET s value", "SET e value PXAT 4102444800000", "RPUSH l a b c", "SADD set a 1 2", "ZADD z 1.5 a 2 b", "HSET h f v g w", "XADD x 1-1 f v",
 		"XGROUP CREATE x g 0", "PFADD p a b", "SETBIT bits 100 1", "SELECT 3", "SET three 3", "SELECT 0"} {
-		redis.do(t, call)
+		if got := redis.do(t, call); strings.HasPrefix(got, "ERR") {
+			t.Fatalf("%s: %s", call, got)
+		}
 	}
 	host, port, _ = net.SplitHostPort(addr)
 	return redis, host, port

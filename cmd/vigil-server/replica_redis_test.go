@@ -70,10 +70,7 @@ func TestMoveFromRedisWithoutAStop(t *testing.T) {
 	wantReply(t, redis, "CLIENT PAUSE 60000 WRITE", "OK")
 	awaitReplica(t, p, "the offsets are equal", equal)
 	asked := []string{"GET s", "GET n", "PEXPIRETIME e", "LLEN many", "LRANGE l 0 -1", "SCARD set", "ZRANGE z 0 -1 WITHSCORES", "HGET h count", "XLEN x", "XPENDING x g", "TYPE p", "DBSIZE"}
-	want := map[string]string{}
-	for _, call := range asked {
-		want[call] = redis.do(t, call)
-	}
+	want := redis.answers(t, asked)
 	same(t, "vigil", vigil, asked, want)
 	wantReply(t, vigil, "SET own data", "READONLY You can't write against a read only replica.")
 	wantReply(t, vigil, "REPLICAOF NO ONE", "OK")

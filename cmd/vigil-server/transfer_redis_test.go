@@ -28,10 +28,7 @@ func TestFilesGoFromRedisAndBack(t *testing.T) {
 	}
 	wantReply(t, c, "SAVE", "OK")
 	asked := []string{"GET s", "PEXPIRETIME e", "LRANGE l 0 -1", "SCARD set", "ZSCORE z a", "HGET h g", "XLEN x", "PFCOUNT p", "DBSIZE"}
-	want := map[string]string{}
-	for _, call := range asked {
-		want[call] = c.do(t, call)
-	}
+	want := c.answers(t, asked)
 	_, port, _ := net.SplitHostPort(addr)
 	dump, err := exec.Command(cli, "-p", port, "--rdb", filepath.Join(dir, "live.rdb")).CombinedOutput()
 	if err != nil {
@@ -117,9 +114,6 @@ func TestToolRedisFollowsVigil(t *testing.T) {
 		}
 	}
 	wantReply(t, c, "WAIT 1 60000", "1")
-	asked, want := []string{"GET s", "PEXPIRETIME s", "LRANGE l 0 -1", "HGET h g", "SCARD set", "ZSCORE z a", "XLEN x", "XPENDING x g", "PFCOUNT p", "DBSIZE"}, map[string]string{}
-	for _, call := range asked {
-		want[call] = c.do(t, call)
-	}
-	same(t, "replica", r, asked, want)
+	asked := []string{"GET s", "PEXPIRETIME s", "LRANGE l 0 -1", "HGET h g", "SCARD set", "ZSCORE z a", "XLEN x", "XPENDING x g", "PFCOUNT p", "DBSIZE"}
+	same(t, "replica", r, asked, c.answers(t, asked))
 }
