@@ -37,10 +37,13 @@ func (d Databases) Flush(db int) {
 }
 
 // FlushAll removes all keys of all databases, as Flush does.
-func (d Databases) FlushAll() {
+func (d Databases) FlushAll() { d.FlushSome(func(int) bool { return true }) }
+
+// FlushSome is FlushAll for the databases for which wanted returns true.
+func (d Databases) FlushSome(wanted func(db int) bool) {
 	some := false
 	for db := range d.tx.s.files.Meta.Phys {
-		some = d.flush(db) || some
+		some = wanted(db) && d.flush(db) || some
 	}
 	if some {
 		d.remap()

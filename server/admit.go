@@ -125,6 +125,11 @@ func (srv *Server) unwritable() error {
 	if srv.following.readOnly() {
 		return commands.ErrReadOnlyReplica
 	}
+	return srv.unchangeable()
+}
+
+// unchangeable is the error of all changes, also of those that are not of keys.
+func (srv *Server) unchangeable() error {
 	return cmp.Or(refused(srv.store.WriteError()), srv.lonely())
 }
 

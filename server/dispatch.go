@@ -251,14 +251,19 @@ func (s *session) beginTx(cmd *commands.Command) {
 // release unlocks the shards, and leaves the gate of scripts.
 func (s *session) release() {
 	if s.locked {
-		s.locked = false
-		s.tx.Unlock()
-		s.srv.tracking.Unlocked(&s.cache)
+		s.unlock()
 	}
 	if s.scripting.inside {
 		s.scripting.inside = false
 		s.srv.scripts.leave()
 	}
+}
+
+// unlock unlocks the shards, and stays in the gate of scripts.
+func (s *session) unlock() {
+	s.locked = false
+	s.tx.Unlock()
+	s.srv.tracking.Unlocked(&s.cache)
 }
 
 // commit seals what changed, and serves the clients that waited for it.

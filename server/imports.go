@@ -219,7 +219,7 @@ func (srv *Server) settleImport(j *importJob, in *intake.Intake, libs []string) 
 		return err
 	}
 	if !j.gradual(srv) {
-		if err := s.takeOver(j, func(replace func(db int) bool) { s.tx.TakeOver(in, replace) }); err != nil {
+		if err := s.takeOver(j, in); err != nil {
 			return err
 		}
 	}
@@ -252,13 +252,7 @@ func (s *session) clear(j *importJob) error {
 	if err := s.lockToChange(j.ctx, &all, j.reign); err != nil {
 		return err
 	}
-	err := s.takeOver(j, func(replace func(db int) bool) {
-		for db := range s.srv.settings().limits.Databases {
-			if replace(db) {
-				s.tx.Databases().Flush(db)
-			}
-		}
-	})
+	err := s.takeOver(j, nil)
 	if err == nil && j.origin != nil {
 		s.tx.SetReplicated(persistence.Incomplete())
 	}
@@ -269,15 +263,9 @@ func (s *session) clear(j *importJob) error {
 	return err
 }
 
-// unlock unlocks the shards, and stays in the gate of scripts.
-func (s *session) unlock() {
-	s.locked = false
-	s.tx.Unlock()
-	s.srv.tracking.Unlocked(&s.cache)
-}
-
-// takeOver has replace put what is new in place of the databases for which its argument returns true. All shards are locked.
-func (s *session) takeOver(j *importJob, replace func(which func(db int) bool)) error {
+// takeOver puts what was taken in, or nothing if in is nil, in place of the databases that the import is about. All shards are
+// locked.
+func (s *session) takeOver(j *importJob, in *intake.Intake) error {
 	o := importer.Options{Only: j.o.Only}
 	databases := s.srv.settings().limits.Databases
 	for db := range databases {
@@ -290,7 +278,12 @@ func (s *session) takeOver(j *importJob, replace func(which func(db int) bool)) 
 			s.WakeDB(db, db)
 		}
 	}
-	replace(func(db int) bool { return db < databases && o.Wants(db) })
+	wanted := func(db int) bool { return db < databases && o.Wants(db) }
+	if in != nil {
+		s.tx.TakeOver(in, wanted)
+	} else {
+		s.tx.Databases().FlushSome(wanted)
+	}
 	if err := s.tx.Err(); err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func Start(o Options) (*Server, error) {
 		return nil, err
 	}
 	if srv.opts.Group != nil && srv.settings().conf.MasterHost != "" {
-		return nil, errors.New("replicaof is not for the configuration of a member of a group: REPLICAOF at the leader has the group follow")
+		return nil, errors.New("replicaof is not for the configuration of a member of a group: REPLICAOF at the leader makes the group follow")
 	}
 	srv.scripts.engine.Report(srv.settings().limits.RedisVersion)
 	if err := srv.users.open(); err != nil {

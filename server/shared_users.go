@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -55,7 +54,7 @@ func (sh *sharing) admit() error {
 	case g.Gone():
 		return commands.ErrLeftGroup
 	case s.srv.store.Member().Leads(): // also of a group that follows a master, whose users are its own
-		return cmp.Or(refused(s.srv.store.WriteError()), s.srv.lonely())
+		return s.srv.unchangeable()
 	case !g.Fresh(false):
 		return commands.ErrClusterDown
 	}

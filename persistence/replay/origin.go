@@ -34,14 +34,11 @@ func (r *replay) settleOrigin(now format.Replicated, lsn uint64) {
 			last.part, last.partLSN = o.part, o.partLSN
 		}
 	}
-	before := lsn
 	if last.wholeLSN > lsn {
 		now, lsn = last.whole, last.wholeLSN
 	}
 	if last.partLSN > lsn {
 		now.Offset, now.DB, lsn = last.part.Offset, last.part.DB, last.partLSN
 	}
-	if !r.live || lsn > before {
-		r.Arrived(now, lsn)
-	}
+	r.Arrived(now, lsn)
 }
