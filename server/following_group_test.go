@@ -85,6 +85,7 @@ func TestAGroupGoesOnWithWhatItHasCommitted(t *testing.T) {
 	r.follows(m, c, rdbString("a", "1"))
 	m.stream("INCR a")
 	sent := m.sent - int64(len(ack))
+	r.until("the change is committed", func() bool { return r.srv.store.Commits().Unsynced() == 0 })
 	g.holdBack(true)
 	m.feed(encode("INCR", "a"))
 	r.until("the change is recorded", func() bool { return r.srv.store.Commits().Unsynced() == 1 })
