@@ -121,7 +121,7 @@ func syncDir(dir string) error {
 func (srv *Server) writeExport(j *exportJob, frozen *persistence.Frozen, out io.Writer) error {
 	now := srv.clock.Now().UnixMilli()
 	buffered := bufio.NewWriterSize(out, 1<<20)
-	w := rdbfile.NewWriter(buffered, j.target, now, j.o.Modules)
+	w := srv.rdbWriter(buffered, j.target, now, j.o.Modules)
 	libraries, total := writeLibraries(w, frozen), int64(0)
 	for db := range frozen.Databases() {
 		total += frozen.Keys(db)
@@ -136,6 +136,15 @@ func (srv *Server) writeExport(j *exportJob, frozen *persistence.Frozen, out io.
 	err = errors.Join(w.Close(), buffered.Flush())
 	j.note(func(s *importer.Summary) { s.Bytes = w.Size() })
 	return err
+}
+
+// rdbWriter begins a file for a target as the configuration has it.
+func (srv *Server) rdbWriter(to io.Writer, target rdbfile.Target, now int64, modules bool) *rdbfile.Writer {
+	w := rdbfile.NewWriter(to, target, now, modules)
+	if srv.settings().conf.RDBCompression {
+		w.Shrink()
+	}
+	return w
 }
 
 // writeLibraries writes the libraries of a copy in the order of their names, and returns how many there are.

@@ -91,7 +91,7 @@ func (c cut) Write(ctx context.Context, out io.Writer, f source.Format) error {
 	// What expires meanwhile stays: commands that come before its deletion may be about it.
 	const now = 0
 	buffered := bufio.NewWriterSize(out, fillBytes)
-	w := rdbfile.NewWriter(buffered, target, now, c.srv.settings().conf.ReplModules)
+	w := c.srv.rdbWriter(buffered, target, now, c.srv.settings().conf.ReplModules)
 	w.Aux("ctime", fmt.Sprint(c.srv.clock.Now().Unix()))
 	w.Aux("repl-stream-db", "0")
 	w.Aux("repl-id", f.ID)

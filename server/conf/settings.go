@@ -173,6 +173,7 @@ type Settings struct {
 	MinReplicas       int // 0: any number
 	MinReplicasMaxLag time.Duration
 	ReplModules       bool
+	RDBCompression    bool
 
 	// Watching.
 	SlowlogLogSlowerThan int64 // microseconds; 0: everything; negative: nothing

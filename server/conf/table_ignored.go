@@ -37,7 +37,6 @@ func clusterRows() []directive {
 func journalRows() []directive {
 	return []directive{
 		{name: "rdbchecksum", kind: yesNo(), def: "yes", flags: immutable, effect: inert},
-		{name: "rdbcompression", kind: yesNo(), def: "yes", effect: inert},
 		{name: "rdb-del-sync-files", kind: yesNo(), def: "no", effect: inert},
 		{name: "aof-rewrite-incremental-fsync", kind: yesNo(), def: "yes", effect: inert},
 		{name: "no-appendfsync-on-rewrite", kind: yesNo(), def: "no", effect: inert},

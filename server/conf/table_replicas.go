@@ -33,5 +33,8 @@ func sourceRows() []directive {
 		{name: "repl-modules", kind: yesNo(), def: "no",
 			doc: "Replicas have RedisBloom and RedisJSON: they get filters, sketches and JSON documents, each whole after each change. Otherwise such keys are left out.",
 			set: func(s *Settings, v value) { s.ReplModules = v.n == 1 }},
+		{name: "rdbcompression", kind: yesNo(), def: "yes",
+			doc: "RDB files that are exported, and those that replicas get, have strings of 21 bytes and more in LZF where that is shorter.",
+			set: func(s *Settings, v value) { s.RDBCompression = v.n == 1 }},
 	}
 }

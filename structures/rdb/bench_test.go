@@ -2,6 +2,7 @@ package rdb
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -52,6 +53,35 @@ func BenchmarkDecode(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
+			})
+		}
+	}
+}
+
+// BenchmarkShrink is of text as sessions have it, and of bytes that nothing makes shorter.
+func BenchmarkShrink(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{64, 1024, 65536} {
+		random := make([]byte, n)
+		for i := range random {
+			random[i] = byte(r.Uint32())
+		}
+		var text []byte
+		for len(text) < n {
+			text = fmt.Appendf(text, `{"user":%d,"page":"/shop/%d","seen":%d},`, r.IntN(1000), r.IntN(100), r.IntN(1e9))
+		}
+		for name, src := range map[string][]byte{"random": random, "text": text[:n]} {
+			b.Run(fmt.Sprintf("%s/n=%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(int64(n))
+				var s shrinker
+				left := n
+				for b.Loop() {
+					if packed, ok := s.shrink(src); ok {
+						left = len(packed)
+					}
+				}
+				b.ReportMetric(float64(left)/float64(n), "left")
 			})
 		}
 	}

@@ -69,8 +69,7 @@ func appendBits(dst []byte, f *bloom.Filter, at int64, n uint64) []byte {
 		packed = shrinkZeros(packed, chunk)
 	}
 	if uint64(len(packed)) < n {
-		dst = appendLength(append(dst, lenSpecial|specialLZF), uint64(len(packed)))
-		return append(appendLength(dst, n), packed...)
+		return append(appendPacked(dst, n, uint64(len(packed))), packed...)
 	}
 	dst = appendLength(dst, n)
 	for i := at; i < end; {

@@ -72,6 +72,16 @@ func FuzzLZF(f *testing.F) {
 		if got, err := expandLZF([]byte("kept"), packed, uint64(len(b))); err != nil || string(got) != "kept"+string(b) {
 			t.Fatalf("%q shrunk to %q and expanded: got %q, %v", b, packed, got, err)
 		}
+		var s shrinker
+		for _, text := range [][]byte{b, append(b, b...), b} { // the second and third after others
+			packed, ok := s.shrink(text)
+			if !ok {
+				continue
+			}
+			if got, err := expandLZF([]byte("kept"), packed, uint64(len(text))); err != nil || string(got) != "kept"+string(text) || len(packed) >= len(text) {
+				t.Fatalf("%q shrunk to %q and expanded: got %q, %v", text, packed, got, err)
+			}
+		}
 		want, wantErr := expandLZF(nil, b, uint64(size))
 		var got []byte
 		rest, err := inflate(nil, b, int(size), func(dst []byte) ([]byte, error) {

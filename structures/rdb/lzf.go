@@ -116,12 +116,7 @@ func shrinkZeros(dst, src []byte) []byte {
 			continue
 		}
 		for n := zeroRun(src); n >= minZeros; n = zeroRun(src) {
-			if n < 9 {
-				dst = append(dst, byte(n-2)<<5, 0)
-			} else {
-				dst = append(dst, 7<<5, byte(n-9), 0)
-			}
-			src = src[n:]
+			dst, src = appendCopy(dst, 1, n), src[n:]
 		}
 	}
 	return dst

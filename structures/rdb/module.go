@@ -121,8 +121,7 @@ func appendArray(dst []byte, a *cells.Array) []byte {
 		packed = shrinkZeros(packed, part)
 	}
 	if uint64(len(packed)) < a.Size() {
-		dst = appendLength(append(dst, lenSpecial|specialLZF), uint64(len(packed)))
-		return structures.Append(appendLength(dst, a.Size()), packed)
+		return structures.Append(appendPacked(dst, a.Size(), uint64(len(packed))), packed)
 	}
 	dst, _ = a.Append(appendLength(dst, a.Size()), 0, a.Size())
 	return dst

@@ -60,6 +60,9 @@ func (s *Sink) Uint64(v uint64) { s.o.b = binary.LittleEndian.AppendUint64(s.o.b
 // Length writes a length.
 func (s *Sink) Length(n uint64) { s.o.length(n) }
 
+// Shrink has strings from now on written in LZF where that makes them shorter.
+func (s *Sink) Shrink() { s.o.lzf = new(shrinker) }
+
 // String writes a string. A long one is not copied.
 func (s *Sink) String(text []byte) {
 	if len(text) < sourceWindow {
@@ -67,9 +70,19 @@ func (s *Sink) String(text []byte) {
 		s.o.step()
 		return
 	}
-	s.o.length(uint64(len(text)))
+	n, shorter := 0, false
+	if s.o.lzf != nil {
+		n, shorter = s.o.lzf.length(text)
+	}
+	if !shorter {
+		s.o.length(uint64(len(text)))
+		s.o.b = s.write(s.o.b)
+		s.write(text)
+		return
+	}
+	s.o.b = appendPacked(s.o.b, uint64(len(text)), uint64(n))
 	s.o.b = s.write(s.o.b)
-	s.write(text)
+	s.o.lzf.write(text, s.write)
 }
 
 // Checksum is that of all that was written.

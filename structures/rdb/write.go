@@ -73,6 +73,7 @@ type out struct {
 	version uint16
 	now     int64                 // fields that expire up to it are left out
 	full    func(b []byte) []byte // takes b from time to time, and returns what is left of it; nil: b grows
+	lzf     *shrinker             // nil: strings are written as they are
 }
 
 // step is called after each element.
@@ -140,7 +141,20 @@ func (o *out) value(t byte, v structures.Value) {
 
 func (o *out) length(n uint64) { o.b = appendLength(o.b, n) }
 
-func (o *out) string(s []byte) { o.b = appendString(o.b, s) }
+func (o *out) string(s []byte) {
+	if o.lzf != nil {
+		if packed, ok := o.lzf.shrink(s); ok {
+			o.b = append(appendPacked(o.b, uint64(len(s)), uint64(len(packed))), packed...)
+			return
+		}
+	}
+	o.b = appendString(o.b, s)
+}
+
+// appendPacked begins a string of n bytes in LZF, which are to follow.
+func appendPacked(dst []byte, n, packed uint64) []byte {
+	return appendLength(appendLength(append(dst, lenSpecial|specialLZF), packed), n)
+}
 
 // AppendOwn appends the payload of a value that Redis has no type for: its kind
 // and its encoding, which Decode returns unchanged.

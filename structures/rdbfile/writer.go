@@ -75,6 +75,9 @@ func (f *Writer) Aux(name, text string) {
 	f.s.String([]byte(text))
 }
 
+// Shrink has strings from now on written in LZF where that makes them shorter.
+func (f *Writer) Shrink() { f.s.Shrink() }
+
 // Library writes the source of a library of functions.
 func (f *Writer) Library(source string) {
 	f.s.Raw(opFunction)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -22,7 +22,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	keys := new(structures.HashKeys)
 	for _, name := range TargetNames() {
 		target, _ := TargetNamed(name)
-		for _, n := range []int{1, 30_000} {
+		for i, n := range []int{1, 30_000, 30_000} {
 			l, s, z, h, x := list.New(), set.New(keys), zset.New(keys), hash.New(keys), stream.New()
 			for i := range n {
 				e := fmt.Appendf(nil, "e%d", i)
@@ -37,13 +37,16 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			h.ExpireAt(nil, []byte("over"), 5)
 			var b bytes.Buffer
 			w := NewWriter(&b, target, 10, false)
+			if i == 2 {
+				w.Shrink()
+			}
 			w.Library("#!lua name=x")
 			w.Database(3, 6, 0)
 			want := map[string]Outcome{"hash": Written}
 			if !target.FieldsExpire() {
 				want["hash"] = Stripped
 			}
-			long := []byte(strings.Repeat("long", 50_000))
+			long := fmt.Append(nil, rand.Perm(50_000))
 			for key, v := range map[string]structures.Value{"list": l, "set": s, "zset": z, "hash": h, "stream": x, "": nil} {
 				if got, err := w.Key([]byte(key), v, long, 1<<41); got != want[key] || err != nil {
 					t.Errorf("%s: %s is %d, %v", name, key, got, err)
