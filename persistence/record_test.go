@@ -75,7 +75,7 @@ func TestReplayOfBigValuesLeavesWhatThereWas(t *testing.T) {
 // A big string is written in parts. What changes it meanwhile, or takes its place, is
 // what a later life finds, on disk and in the journal.
 func TestBigStringThatChangesWhileItIsWrittenIsFoundAgain(t *testing.T) {
-	for seed := range uint64(2) {
+	for seed := range testscale.Rounds(uint64(2)) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		o := Options{FS: vfs.NewMem(), IdleAfter: -1}
 		s := openMemory(t, o)

@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/eviction"
 	"github.com/vigildb/vigil/persistence/replay"
+	"github.com/vigildb/vigil/structures/testscale"
 )
 
 // openWithoutRoom opens a store whose replay writes and evicts a shard behind each record.
@@ -107,7 +108,7 @@ func TestReplayKeepsToTheBound(t *testing.T) {
 	if err := s.commits.WaitDurable(s.commits.Journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
+	for _, c := range testscale.Some([]struct {
 		name string
 		o    Options
 	}{
@@ -116,7 +117,7 @@ func TestReplayKeepsToTheBound(t *testing.T) {
 		{"a deleting policy", Options{MaxMemory: bound, Policy: eviction.AllKeysLRU}},
 		{"a derived bound", Options{DerivedMaxMemory: bound}},
 		{"a derived bound, noeviction", Options{DerivedMaxMemory: bound, Policy: eviction.None}},
-	} {
+	}) {
 		t.Run(c.name, func(t *testing.T) {
 			w := &memoryWatch{}
 			c.o.FS = errorfs.Wrap(disk.CrashClone(everything()), w)
