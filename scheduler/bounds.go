@@ -88,7 +88,7 @@ func LB2(rates []float64, c int) float64 {
 // slope, sum 1/T - c. LB2 <= LB3 <= cost of any schedule. With weights and prices
 // the rates are worths, w pi/C, and so is the cost that it bounds: see the package
 // comment. Cost
-// O(n) for each of at most bisections steps.
+// O(n) for each of a dozen prices (see relaxation).
 func LB3(rates []float64, c int) float64 {
 	bound, _ := LB3Context(context.Background(), rates, c)
 	return bound
@@ -96,27 +96,18 @@ func LB3(rates []float64, c int) float64 {
 
 // LB3Context is LB3, or the error of ctx if that ends first.
 func LB3Context(ctx context.Context, rates []float64, c int) (float64, error) {
-	value := func(v float64) (cost, slope float64, err error) {
-		slope = -float64(c)
-		cost = -float64(v * float64(c))
-		for i, r := range rates {
-			if i%nodesALook == 0 && ctx.Err() != nil {
-				return 0, 0, ctx.Err()
-			}
-			if !(r > 0) {
-				continue
-			}
-			t := bestGap(r, v)
-			cost += float64(r*(t+1)/2) + v/t
-			slope += 1 / t
+	r := relaxation{n: len(rates), c: float64(c)}
+	for _, rate := range rates {
+		r.guess = max(r.guess, rate)
+	}
+	r.node = func(i int, v float64) (cost, frequency float64) {
+		if !(rates[i] > 0) {
+			return 0, 0
 		}
-		return cost, slope, nil
+		t := bestGap(rates[i], v)
+		return float64(rates[i]*(t+1)/2) + v/t, 1 / t
 	}
-	high := 0.0
-	for _, r := range rates {
-		high = max(high, r)
-	}
-	return maximum(value, high)
+	return r.bound(ctx)
 }
 
 // nodesALook is how many nodes are looked at between two looks at a context: at
@@ -144,56 +135,6 @@ func bestGap(r, v float64) float64 {
 	return t
 }
 
-// maximum of a concave, piecewise linear function on [0, inf) that is
-// decreasing from somewhere on. It raises high until the slope is at most 0. The
-// function's error ends it.
-func maximum(value func(float64) (v, slope float64, err error), high float64) (float64, error) {
-	best, slope, err := value(0)
-	if err != nil || slope <= 0 {
-		return best, err
-	}
-	for range bisections {
-		v, slope, err := value(high)
-		if err != nil {
-			return 0, err
-		}
-		best = max(best, v)
-		if slope <= 0 {
-			break
-		}
-		high *= 16
-	}
-	low := 0.0
-	for range bisections {
-		middle := (low + high) / 2
-		if middle <= low || middle >= high {
-			break
-		}
-		v, slope, err := value(middle)
-		if err != nil {
-			return 0, err
-		}
-		best = max(best, v)
-		// The function lies below its tangent: no more than this is left to gain.
-		if math.Abs(slope)*(high-low) <= boundMargin*math.Abs(best) {
-			break
-		}
-		if slope > 0 {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return best, nil
-}
-
-// boundMargin is the relative error that a bound may have: it is too low by that.
-const boundMargin = 1e-12
-
-// bisections is more than the halvings that a float64 allows between a price
-// and zero in practice; the loop ends when two neighbours are reached.
-const bisections = 200
-
 // RewardBound is a bound on the mean reward a step of any policy on ephemeral
 // content with c probes a step: the least value over prices v >= 0 of
 //
@@ -201,10 +142,7 @@ const bisections = 200
 //
 // The maximum is at the first T whose index reaches v, because the index of T
 // is the price at which T and T+1 are equally good. A node whose index never
-// reaches v is never probed. As the prices tried close in on the best one, so do
-// the gaps, and each search begins between those of the prices on both sides:
-// cost O(n log T) for the first prices, O(n) for each of the others, 24 bytes a
-// node.
+// reaches v is never probed. Cost O(n) for each of a dozen prices, 8 bytes a node.
 func RewardBound(nodes []Interest, c int) float64 {
 	bound, _ := RewardBoundContext(context.Background(), nodes, c)
 	return bound
@@ -212,76 +150,54 @@ func RewardBound(nodes []Interest, c int) float64 {
 
 // RewardBoundContext is RewardBound, or the error of ctx if that ends first.
 func RewardBoundContext(ctx context.Context, nodes []Interest, c int) (float64, error) {
-	gaps := make([]gapRange, len(nodes))
-	value := func(v float64) (reward, slope float64, err error) {
-		reward, slope = -float64(v*float64(c)), -float64(c)
-		for i := range nodes {
-			if i%nodesALook == 0 && ctx.Err() != nil {
-				return 0, 0, ctx.Err()
-			}
-			m := &nodes[i]
-			t := m.firstAge(v, &gaps[i])
-			if t >= MaxStep {
-				continue
-			}
-			if gain := m.Reward(t) - float64(v*m.Cost); gain > 0 {
-				reward -= gain / float64(t)
-				slope += m.Cost / float64(t)
-			}
-		}
-		// maximum goes on at a higher price while the value grows, else lower.
-		for i := range gaps {
-			if slope > 0 {
-				gaps[i].low = gaps[i].tried
-			} else {
-				gaps[i].high = gaps[i].tried
-			}
-		}
-		return reward, slope, nil
-	}
-	high := 0.0
+	gaps := make([]int64, len(nodes)) // at the last price
+	r := relaxation{n: len(nodes), c: float64(c)}
 	for i := range nodes {
-		high = max(high, nodes[i].Reward(1)/nodes[i].Cost)
+		r.guess = max(r.guess, nodes[i].Reward(1)/nodes[i].Cost)
 	}
-	bound, err := maximum(value, high)
+	r.node = func(i int, v float64) (loss, frequency float64) {
+		m := &nodes[i]
+		t := m.firstAge(v, gaps[i])
+		if t >= MaxStep {
+			return 0, 0
+		}
+		gaps[i] = t
+		if gain := m.Reward(t) - float64(v*m.Cost); gain > 0 {
+			return -gain / float64(t), m.Cost / float64(t)
+		}
+		return 0, 0
+	}
+	bound, err := r.bound(ctx)
 	return -bound, err
 }
 
-// gapRange is where the first age of a node is known to be: from low to high, or
-// anywhere from low on while high is 0 or MaxStep.
-type gapRange struct {
-	low, high int64
-	tried     int64 // answer of the last search
-}
-
-// firstAge is the least age whose index is at least v, or MaxStep if none is. It
-// is sought in g.
-func (m *Interest) firstAge(v float64, g *gapRange) int64 {
-	low, high := max(g.low, 1), g.high
-	switch {
-	case low == high || low >= MaxStep:
-		g.tried = low
-		return low
-	case m.MaxAge == 0 && v > m.Limit()/m.Cost*(1+leadMargin):
-		g.tried = MaxStep
+// firstAge is the least age whose index is at least v, or MaxStep if none is: a guess
+// if that is right, or one that is a step or so from where the curve says.
+func (m *Interest) firstAge(v float64, guess int64) int64 {
+	if m.MaxAge == 0 && v > m.Limit()/m.Cost*(1+leadMargin) {
 		return MaxStep
 	}
-	if high == 0 || high >= MaxStep {
-		for high = low; m.Index(high) < v; {
-			low = high + 1
-			if high *= 2; high >= MaxStep {
-				g.tried = MaxStep
-				return MaxStep
-			}
+	k := m.curve()
+	if guess > 1 && k.at(guess) >= v && k.at(guess-1) < v {
+		return guess
+	}
+	low, high := int64(0), min(max(k.reach(v), 1), MaxStep)
+	for stride := int64(1); high < MaxStep && k.at(high) < v; stride *= 2 {
+		low, high = high, min(high+stride, MaxStep)
+	}
+	for stride := int64(1); low == 0 && high > 1; stride *= 2 {
+		if below := max(high-stride, 1); k.at(below) < v {
+			low = below
+		} else {
+			high = below
 		}
 	}
-	for low < high {
-		if middle := low + (high-low)/2; m.Index(middle) < v {
-			low = middle + 1
+	for high-low > 1 {
+		if middle := low + (high-low)/2; k.at(middle) < v {
+			low = middle
 		} else {
 			high = middle
 		}
 	}
-	g.tried = high
 	return high
 }

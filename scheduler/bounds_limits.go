@@ -22,10 +22,10 @@ type Demand struct {
 // A group with a limit of infinity, or beyond the list, has no price. For each v the
 // best v_g are found one by one, as the sum is concave in all. A schedule that cannot keep
 // the deadlines has no cost: the bound then grows without end, and is infinite. It returns
-// the error of ctx if that ends first. Cost O(n) for each of some dozens of prices, times
-// some dozens for nodes of limited groups.
+// the error of ctx if that ends first. Cost O(n) for each of a dozen prices, times some
+// for nodes of limited groups.
 func LimitedBound(ctx context.Context, nodes []Demand, limits []float64, c float64) (float64, error) {
-	p := &limitedProblem{ctx: ctx, groups: make([][]Demand, len(limits)), limits: limits}
+	p := &limitedProblem{ctx: ctx, groups: make([][]Demand, len(limits)), limits: limits, own: make([]float64, len(limits))}
 	high := 0.0
 	for _, d := range nodes {
 		if !(d.Worth > 0) && d.Deadline == 0 {
@@ -38,12 +38,15 @@ func LimitedBound(ctx context.Context, nodes []Demand, limits []float64, c float
 			p.free = append(p.free, d)
 		}
 	}
-	p.high = max(high, MinCost)
-	bound, err := maximum(func(v float64) (float64, float64, error) { return p.at(v, c) }, p.high)
-	if err == nil && bound > MaxNumber*MaxNumber {
+	high = max(high, MinCost)
+	for g := range p.own {
+		p.own[g] = high
+	}
+	best, err := maximum(func(v float64) (float64, float64, error) { return p.at(v, c) }, high, boundMargin)
+	if err == nil && best.v > MaxNumber*MaxNumber {
 		return math.Inf(1), nil
 	}
-	return bound, err
+	return best.v, err
 }
 
 type limitedProblem struct {
@@ -51,7 +54,7 @@ type limitedProblem struct {
 	free   []Demand
 	groups [][]Demand
 	limits []float64
-	high   float64
+	own    []float64 // a guess of the price of each group: the last one, or any above 0
 }
 
 // at is the best value at a price v, and its slope.
@@ -68,27 +71,47 @@ func (p *limitedProblem) at(v, c float64) (value, slope float64, err error) {
 		if len(members) == 0 {
 			continue
 		}
-		spent := 0.0
-		best, err := maximum(func(own float64) (float64, float64, error) {
-			if p.ctx.Err() != nil {
-				return 0, 0, p.ctx.Err()
-			}
-			sum, slope := -float64(own*p.limits[g]), -p.limits[g]
-			spent = 0
-			for i := range members {
-				cost, t := members[i].best(v*members[i].Price + own)
-				sum, slope, spent = sum+cost, slope+1/t, spent+members[i].Price/t
-			}
-			return sum, slope, nil
-		}, p.high)
+		best, spent, err := p.group(g, v)
 		if err != nil {
 			return 0, 0, err
 		}
-		// Between two gaps some of the group's rate is of one and some of the other:
-		// a tight group spends its limit, at the mean price of its probes.
 		value, slope = value+best, slope+spent
 	}
 	return value, slope, nil
+}
+
+// group is the best value of the nodes of a group at a price v, and what they spend.
+func (p *limitedProblem) group(g int, v float64) (best, spent float64, err error) {
+	var low, top float64 // spent at own prices that are too low, and at others
+	members, limit := p.groups[g], p.limits[g]
+	s, err := settle(func(own float64) (value, slope float64, err error) {
+		value, slope, spent = -float64(own*limit), -limit, 0
+		for i := range members {
+			cost, t := members[i].best(v*members[i].Price + own)
+			value, slope, spent = value+cost, slope+1/t, spent+members[i].Price/t
+		}
+		if slope > 0 {
+			low = spent
+		} else {
+			top = spent
+		}
+		return value, slope, p.ctx.Err()
+	}, p.own[g], boundMargin)
+	if err != nil {
+		return 0, 0, err
+	}
+	if at := s.best().at; at > 0 {
+		p.own[g] = at
+	}
+	// A tight group is between two gaps of some node: part of its rate is of one and
+	// part of the other, so that the limit is used up.
+	switch {
+	case !s.falls:
+		top = low
+	case s.rises:
+		top += (low - top) * (-s.top.slope / (s.low.slope - s.top.slope))
+	}
+	return s.best().v, top, nil
 }
 
 // best is the least cost of a node whose probe costs v, and its gap.

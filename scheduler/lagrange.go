@@ -108,7 +108,7 @@ func LagrangeIndex(n *Node, age int64, price float64) float64 {
 		return gamma(waited, float64(age), gap, (waited(gap)-vc)/gap)
 	}
 	earns := func(a float64) float64 { return m.Reward(int64(a)) }
-	gap := m.firstAge(price, new(gapRange))
+	gap := m.firstAge(price, 0)
 	gain := (m.Reward(gap) - vc) / float64(gap)
 	if gap >= MaxStep || gain <= 0 {
 		return earns(float64(age)) - vc

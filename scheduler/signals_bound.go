@@ -15,7 +15,7 @@ import (
 // change rates Arrival, or Rate where that is Unknown. Nodes of rate 0, whose copies
 // are always fresh, count nothing. Nodes without signals are those of FreshnessBound
 // with gaps that need not be whole numbers. It returns the error of ctx if that ends
-// first. Cost O(n) for each of some dozens of prices.
+// first. Cost O(n) for each of a dozen prices.
 func SignalsBound(ctx context.Context, nodes []Params, c int) (float64, error) {
 	pages := make([]threshold, 0, len(nodes))
 	high := 0.0
@@ -25,19 +25,12 @@ func SignalsBound(ctx context.Context, nodes []Params, c int) (float64, error) {
 			high = max(high, p.top)
 		}
 	}
-	value := func(v float64) (reward, slope float64, err error) {
-		reward, slope = -float64(v*float64(c)), -float64(c)
-		for i := range pages {
-			if i%nodesALook == 0 && ctx.Err() != nil {
-				return 0, 0, ctx.Err()
-			}
-			fresh, rate := pages[i].at(v)
-			reward -= fresh
-			slope += rate
-		}
-		return reward, slope, nil
+	r := relaxation{n: len(pages), c: float64(c), guess: high}
+	r.node = func(i int, v float64) (loss, rate float64) {
+		fresh, rate := pages[i].at(v)
+		return -fresh, rate
 	}
-	bound, err := maximum(value, high)
+	bound, err := r.bound(ctx)
 	return -bound, err
 }
 

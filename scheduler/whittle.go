@@ -89,9 +89,14 @@ func (m Interest) Index(age int64) float64 {
 	if age <= 0 {
 		return 0
 	}
-	var k curve
-	k.ephemeral(m.Weight*m.Arrival/m.Cost, m.Decay, m.MaxAge)
+	k := m.curve()
 	return k.at(age)
+}
+
+// curve is that of the index.
+func (m *Interest) curve() (k curve) {
+	k.ephemeral(m.Weight*m.Arrival/m.Cost, m.Decay, m.MaxAge)
+	return k
 }
 
 // IndexOfState is P2's index (4) of a state x with (5),
