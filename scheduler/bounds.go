@@ -84,11 +84,9 @@ func LB2(rates []float64, c int) float64 {
 //
 //	sum over i of min over T = 1, 2, ... of (pi_i (T+1)/2 + v/T)  -  v c.
 //
-// The sum is concave and piecewise linear in v; v is found by bisection on its
-// slope, sum 1/T - c. LB2 <= LB3 <= cost of any schedule. With weights and prices
+// The sum is concave and piecewise linear in v; its slope is sum 1/T - c. LB2 <= LB3 <= cost of any schedule. With weights and prices
 // the rates are worths, w pi/C, and so is the cost that it bounds: see the package
-// comment. Cost
-// O(n) for each of a dozen prices (see relaxation).
+// comment. Cost O(n) for each of a dozen prices (see relaxation).
 func LB3(rates []float64, c int) float64 {
 	bound, _ := LB3Context(context.Background(), rates, c)
 	return bound

@@ -24,7 +24,7 @@ package scheduler
 //
 // Ties go to the lowest slot. Cost: see tournament, parking and curveLead.
 var freshnessPolicy = PolicySpec{
-	Name: "freshness", Number: 12, Ranks: true, Estimator: "change", Rewards: true,
+	Name: "freshness", Number: 12, Ranks: true, Estimator: "change", Rewards: true, Meets: true,
 	New: func() Policy { return newTournament(freshContest{curveContest{pageCurve}}) },
 }
 

@@ -20,7 +20,8 @@ import "math"
 // value, which is short for nodes that are nearly alike.
 var greedyPolicy = PolicySpec{
 	Name: "greedy", Number: 8, Ranks: true, Estimator: "change", Either: true,
-	New: func() Policy { return newTournament(greedyContest{}) },
+	Limit: greedyLimit,
+	New:   func() Policy { return newTournament(greedyContest{}) },
 }
 
 type greedyContest struct{}

@@ -16,7 +16,7 @@ import "math"
 // Cost: see tournament; two values cross at most once, so a match is played
 // again about once for each probe of its nodes.
 var indexPolicy = PolicySpec{
-	Name: "index", Number: 1, Ranks: true, Estimator: "change",
+	Name: "index", Number: 1, Ranks: true, Estimator: "change", Meets: true,
 	New: func() Policy { return newTournament(indexContest{}) },
 }
 

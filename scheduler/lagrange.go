@@ -26,7 +26,7 @@ import (
 //
 // Ties go to the lowest slot; nodes of rate or weight zero are never probed.
 var lagrangePolicy = PolicySpec{
-	Name: "lagrange", Number: 13, Ranks: true, Estimator: "change", Either: true,
+	Name: "lagrange", Number: 13, Ranks: true, Estimator: "change", Either: true, Meets: true,
 	New: func() Policy { return new(lagrange) },
 }
 

@@ -24,7 +24,8 @@ var memorylessPolicy = PolicySpec{
 // a time proportional to T0.
 var adaptivePolicy = PolicySpec{
 	Name: "adaptive", Number: 3, Estimator: "paper",
-	New: func() Policy { return new(sampling) },
+	Limit: MemorylessCost,
+	New:   func() Policy { return new(sampling) },
 }
 
 // sampling draws nodes with probability proportional to the root of their

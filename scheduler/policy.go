@@ -74,7 +74,13 @@ type PolicySpec struct {
 	// Cost is nil, or the exact expected cost of the policy at known rates
 	// (or worths) with c probes a step, when no node is leased.
 	Cost func(rates []float64, c int) float64
-	New  func() Policy
+	// Meets says that with many nodes the policy meets the bound of its model, but for
+	// what it has to learn.
+	Meets bool
+	// Limit is nil, or what the policy costs with many nodes at known rates (or worths):
+	// see levelCost.
+	Limit func(rates []float64, c int) float64
+	New   func() Policy
 }
 
 var (

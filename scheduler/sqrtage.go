@@ -16,7 +16,8 @@ import "math"
 // Cost: see tournament; values are lines, two of which cross once.
 var sqrtagePolicy = PolicySpec{
 	Name: "sqrtage", Number: 5, Ranks: true, Estimator: "change",
-	New: func() Policy { return newTournament(sqrtageContest{}) },
+	Limit: sqrtageLimit,
+	New:   func() Policy { return newTournament(sqrtageContest{}) },
 }
 
 type sqrtageContest struct{}

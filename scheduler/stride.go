@@ -43,7 +43,8 @@ import "math"
 // Attach O(n). Ties go to the lowest slot. With weights and costs pi is w pi/C.
 var stridePolicy = PolicySpec{
 	Name: "stride", Number: 6, Estimator: "change", Memo: 1,
-	New: func() Policy { return new(stride) },
+	Limit: strideLimit,
+	New:   func() Policy { return new(stride) },
 }
 
 type stride struct {

@@ -59,7 +59,7 @@ import (
 // that of a tournament. After the start plan many nodes change their order: the first
 // step of 10^5 nodes took 29 ms then, the mean of 2000 was .55 ms (BenchmarkThompsonStep).
 var thompsonPolicy = PolicySpec{
-	Name: "thompson", Number: 11, Ranks: true, Estimator: "fixed", Rewards: true, Memo: thompsonMemo,
+	Name: "thompson", Number: 11, Ranks: true, Estimator: "fixed", Rewards: true, Memo: thompsonMemo, Meets: true,
 	New: func() Policy {
 		p := new(thompson)
 		p.rule = &believed{table: &p.tournament}

@@ -18,7 +18,7 @@ import "math"
 // near the greatest value play; in the first steps of a new schedule with decays
 // that differ all do, and the order of many changes.
 var whittlePolicy = PolicySpec{
-	Name: "whittle", Number: 4, Ranks: true, Estimator: "fixed", Rewards: true, Arrival: true,
+	Name: "whittle", Number: 4, Ranks: true, Estimator: "fixed", Rewards: true, Arrival: true, Meets: true,
 	New: func() Policy { return newTournament(curveContest{interestCurve}) },
 }
 

@@ -23,7 +23,7 @@ const (
 	maxWorkMulti  = 1e4
 	maxNodesMulti = 1000
 	// maxCostProbes bounds what SCHED.COST simulates: seconds, half a minute for
-	// 10^6 nodes of a policy whose steps are slow.
+	// 10^6 nodes that are explored, or have limits, and steps that are slow.
 	maxCostProbes = 1_000_000
 )
 

@@ -108,3 +108,24 @@ func BenchmarkAdd(b *testing.B) {
 		i++
 	}
 }
+
+// BenchmarkCost is a SCHED.COST, on the copy that it works on.
+func BenchmarkCost(b *testing.B) {
+	const n = 1_000_000
+	nodes := manyNodes(n)
+	for _, p := range scheduler.Policies() {
+		b.Run(fmt.Sprintf("policy=%s/n=%d", p.Name, n), func(b *testing.B) {
+			s := make1(b, func(c *Config) { c.Policy = p.Name })
+			snap, err := s.Snapshot()
+			if err != nil {
+				b.Fatal(err)
+			}
+			snap.nodes = nodes
+			for b.Loop() {
+				if _, err := snap.Cost(b.Context(), 1_000_000); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/scheduler/sim"
 	"github.com/vigildb/vigil/structures/testscale"
 )
 
@@ -108,6 +110,58 @@ func TestCostIsSimulatedWhereItMustBe(t *testing.T) {
 	index := cost(t, rated(t, func(c *Config) { c.Probes = 3 }, ratesOf(many...)...))
 	if index.Method != BySimulation || index.Ratio < 0.999 || index.Ratio > 1.005 {
 		t.Errorf("index of 1000 nodes: got %+v", index)
+	}
+}
+
+// Rates that are spread over some powers of ten, as those of pages are.
+func manyNodes(n int) []scheduler.Params {
+	rng := rand.New(rand.NewPCG(7, 8))
+	nodes := make([]scheduler.Params, n)
+	for i := range nodes {
+		p := scheduler.DefaultParams()
+		p.Rate, p.Weight = 1e-3*math.Pow(rng.Float64(), -1/1.1), 1+3*rng.Float64()
+		p.Arrival, p.Decay = p.Rate, .01+rng.Float64()/10
+		nodes[i] = p
+	}
+	return nodes
+}
+
+func TestCostsOfManyNodesAreNearTheirLimit(t *testing.T) {
+	nodes := manyNodes(limitNodes)
+	for _, c := range []int{20, 1000} {
+		for _, policy := range testscale.Some([]string{"index", "sqrtage", "stride", "whittle", "freshness"}) {
+			n := rated(t, func(cf *Config) { cf.Policy, cf.Probes = policy, c })
+			n.nodes = nodes
+			limit := cost(t, n)
+			if limit.Method != ByLimit || limit.Steps != 0 {
+				t.Fatalf("%s: got %+v, want the limit", policy, limit)
+			}
+			steps := int64(4*len(nodes)/c + 200)
+			played, err := n.simulated(context.Background(), n.policy, steps, steps, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%-9s %4d probes a step: %.6g, %.5f of the limit", policy, c, played.Value, played.Value/limit.Value)
+			if far := math.Abs(played.Value/limit.Value - 1); far > .003 {
+				t.Errorf("%s, %d probes a step: played %g, limit %g", policy, c, played.Value, limit.Value)
+			}
+		}
+	}
+}
+
+func TestCostsOfFewNodesAndOfExploringAreNoLimit(t *testing.T) {
+	for _, change := range []func(*Config, *int){
+		func(_ *Config, n *int) { *n = limitNodes - 1 },
+		func(c *Config, _ *int) { c.Explore = .1 },
+		func(c *Config, _ *int) { c.Budget = 2 },
+		func(c *Config, _ *int) { c.Policy = "lspe" },
+	} {
+		count := limitNodes
+		n := rated(t, func(c *Config) { change(c, &count) })
+		n.nodes = manyNodes(count)
+		if c, ok := n.ofMany(sim.Bounds{}); ok {
+			t.Errorf("%d nodes of %+v: got %+v", count, n.config, c)
+		}
 	}
 }
 
