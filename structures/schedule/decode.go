@@ -185,6 +185,7 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 		return fmt.Errorf("schedule: page %d: %w", id, structures.ErrCorrupt)
 	}
 	s.plan.attached, s.hidden.counted = false, false
+	s.slots.postpone()
 	first := int(id) * scheduler.PageSize
 	for slot := s.table.After(first); slot >= 0 && slot < first+scheduler.PageSize; slot = s.table.After(slot + 1) {
 		s.unseat(slot)
@@ -200,6 +201,7 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 // error wraps structures.ErrCorrupt.
 func (s *Schedule) AppendPage(page []byte) error {
 	s.plan.attached, s.hidden.counted = false, false
+	s.slots.postpone()
 	if s.groups.renumbered == nil {
 		s.groups.renumbered = make(map[int32]int32)
 	}
@@ -217,9 +219,12 @@ func (s *Schedule) Adopt() {
 	s.ready()
 }
 
-// Complete returns an error that wraps structures.ErrCorrupt if a node is of a group
-// that is not there. To be asked after the last page.
+// Complete returns an error that wraps structures.ErrCorrupt if two nodes have one name,
+// or a node is of a group that is not there. To be asked after the last page.
 func (s *Schedule) Complete() error {
+	if s.slots.build(); s.slots.twice {
+		return fmt.Errorf("schedule: a name twice: %w", structures.ErrCorrupt)
+	}
 	if s.plan.created() && !s.hidden.recount(s.plan.policy) {
 		return fmt.Errorf("schedule: no such group: %w", structures.ErrCorrupt)
 	}
@@ -242,7 +247,7 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		n := &s.node
 		*n = scheduler.Node{}
 		name, l, paused := r.node(n, s.plan.spec.Memo, s.version)
-		if _, twice := s.slots.find(name); twice || r.Bad || s.plan.spec.Check != nil && s.plan.spec.Check(&n.Params) != nil {
+		if s.slots.has(name) || r.Bad || s.plan.spec.Check != nil && s.plan.spec.Check(&n.Params) != nil {
 			r.Bad = true
 			break
 		}

@@ -29,6 +29,12 @@ type directory struct {
 	dir   []*bucket
 	used  int
 	bytes int // of buckets
+
+	// late: names are put without the directory, which is built at once when all are
+	// there, or when one is sought. after is the next slot with a name from one on.
+	late  bool
+	twice bool // some name was found to have two slots then
+	after func(slot int) int
 }
 
 type bucket struct {
@@ -85,27 +91,95 @@ func (d *directory) position(hash uint64) int { return int(hash >> (64 - d.depth
 
 // find is the slot of a name, if it has one.
 func (d *directory) find(name []byte) (slot int, ok bool) {
+	d.build()
 	if d.used == 0 {
 		return 0, false
 	}
 	hash := d.hash(name)
-	b, tag := d.bucket(hash), tagOf(hash)
-	for i := b.home(hash); b.entries[i] != 0; {
-		if e := b.entries[i]; e&^(1<<slotBits-1) == tag {
-			if slot := slotOfEntry(e); d.names.of(slot) == string(name) {
-				return slot, true
-			}
+	b := d.bucket(hash)
+	if i, ok := d.seek(b, hash, unsafe.String(unsafe.SliceData(name), len(name))); ok {
+		return slotOfEntry(b.entries[i]), true
+	}
+	return 0, false
+}
+
+// has says whether a name is known to have a slot; build finds the others.
+func (d *directory) has(name []byte) bool {
+	if d.late {
+		return false
+	}
+	_, ok := d.find(name)
+	return ok
+}
+
+// seek is where a name is in its bucket, or the free entry that it would be put into.
+func (d *directory) seek(b *bucket, hash uint64, name string) (i int, ok bool) {
+	tag := tagOf(hash)
+	for i = b.home(hash); b.entries[i] != 0; {
+		if e := b.entries[i]; e&^(1<<slotBits-1) == tag && d.names.of(slotOfEntry(e)) == name {
+			return i, true
 		}
 		if i++; i == len(b.entries) {
 			i = 0
 		}
 	}
-	return 0, false
+	return i, false
 }
+
+// postpone lets names be put without an entry until build, if there are none yet. Buckets
+// that grow name by name hash each name four times, in an order that no cache likes.
+func (d *directory) postpone() { d.late = d.late || d.used == 0 }
+
+// build makes the buckets of names that were put without, each of the size that suits it,
+// and is over at once if there are none. Twice says whether a name came again.
+func (d *directory) build() {
+	if !d.late {
+		return
+	}
+	d.late = false
+	total := 0
+	for slot := d.after(0); slot >= 0; slot = d.after(slot + 1) {
+		total++
+	}
+	if total == 0 {
+		return
+	}
+	for d.depth = 0; total>>d.depth > builtEntries && d.depth < maxDepth; {
+		d.depth++
+	}
+	counts := make([]int32, 1<<d.depth)
+	for slot := d.after(0); slot >= 0; slot = d.after(slot + 1) {
+		counts[d.position(d.hashOf(slot))]++
+	}
+	d.dir = make([]*bucket, len(counts))
+	for i, count := range counts {
+		d.dir[i] = d.bucketFor(int(count), uint8(d.depth))
+	}
+	for slot := d.after(0); slot >= 0; slot = d.after(slot + 1) {
+		name := d.names.of(slot)
+		hash := d.key.SumString(name)
+		b := d.bucket(hash)
+		i, again := d.seek(b, hash, name)
+		if again {
+			d.twice = true
+			continue
+		}
+		b.entries[i] = tagOf(hash) | uint32(slot)
+		b.used++
+		d.used++
+	}
+}
+
+// builtEntries is how many names a bucket gets: they are not enough, by chance either, to
+// split it, and some more have room.
+const builtEntries = maxEntries / 2
 
 // insert adds the slot of a name that has none. The names need not know the
 // name yet.
 func (d *directory) insert(name []byte, slot int) {
+	if d.late {
+		return
+	}
 	hash := d.hash(name)
 	if d.dir == nil {
 		d.depth, d.dir = 0, []*bucket{d.bucketFor(0, 0)}
@@ -196,6 +270,9 @@ func (d *directory) resize(hash uint64, old *bucket) {
 
 // remove takes out the slot of a name, which the names must still know.
 func (d *directory) remove(slot int) {
+	if d.late {
+		return
+	}
 	hash := d.hashOf(slot)
 	b := d.bucket(hash)
 	n := len(b.entries)

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -79,6 +80,78 @@ func randomName(rng *rand.Rand) string {
 		return strings.Repeat("x", rng.IntN(MaxName)) + fmt.Sprint(rng.IntN(100))
 	}
 	return fmt.Sprint("n", rng.IntN(5000))
+}
+
+func TestADirectoryThatIsBuiltAtOnceIsThatOfAllItsNames(t *testing.T) {
+	for seed := range uint64(4) {
+		for _, n := range []int{0, 1, 7, 500, 2049, 30_000} {
+			t.Logf("seed %d, %d names", seed, n)
+			rng := rand.New(rand.NewPCG(seed, 12))
+			r, model := newRegister(seed), map[string]int{}
+			slots := rng.Perm(2*n + 1)[:n]
+			taken := map[int]bool{}
+			r.slots.after = func(slot int) int {
+				for ; slot <= 2*n; slot++ {
+					if taken[slot] {
+						return slot
+					}
+				}
+				return -1
+			}
+			r.slots.postpone()
+			for i, slot := range slots {
+				name := fmt.Sprint("name", i)
+				r.put(slot, name)
+				model[name], taken[slot] = slot, true
+				if i%5 == 4 { // and one that is gone before it is sought
+					delete(model, name)
+					delete(taken, slot)
+					r.drop(slot)
+				}
+			}
+			r.slots.build()
+			r.check(t, model)
+			// It grows and shrinks as one that was never built.
+			for i := range n {
+				name := fmt.Sprint("later", i)
+				r.put(2*n+1+i, name)
+				model[name] = 2*n + 1 + i
+			}
+			r.check(t, model)
+			for name, slot := range model {
+				r.drop(slot)
+				delete(model, name)
+				if len(model)%5000 == 0 {
+					r.check(t, model)
+				}
+			}
+			if r.slots.twice {
+				t.Errorf("a name was found twice")
+			}
+		}
+	}
+}
+
+func TestAScheduleWithANameTwiceIsCorrupt(t *testing.T) {
+	s := busy(t, "index", 3)
+	head := s.AppendHead(nil)
+	var page []byte
+	s.Pages(true, func(_ uint64, p []byte) { page = append(page, p...) })
+	for _, ids := range [][]uint64{{0}, {0, 0}, {0, 1}, {5, 9}} {
+		read, err := Decode(head, testKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			if err := read.SetPage(id, page); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = read.Complete()
+		if twice := len(ids) > 1 && ids[0] != ids[1]; errors.Is(err, structures.ErrCorrupt) != twice {
+			t.Errorf("pages %v: got %v", ids, err)
+		}
+	}
 }
 
 func TestNamesAreFoundAsInAMap(t *testing.T) {

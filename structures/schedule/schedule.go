@@ -45,7 +45,7 @@ type Schedule struct {
 // memory, and is to be secret where clients choose names.
 func New(key structures.HashKey) *Schedule {
 	s := &Schedule{version: version}
-	s.slots.names, s.slots.key = &s.names, key
+	s.slots.names, s.slots.key, s.slots.after = &s.names, key, s.table.After
 	s.groups.list, s.groups.changed = &s.table.Groups, &s.changed
 	s.hidden = hidden{leases: newLeases(), pauses: newLeases(), table: &s.table, groups: &s.groups}
 	s.plan.table, s.plan.draws = &s.table, rand.New(&s.plan.pcg)
