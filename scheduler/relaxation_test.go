@@ -42,7 +42,7 @@ func TestABoundIsTheGreatestValueOfAnyPrice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Halving, from as far as the guess may be off.
+		// Halving, between prices that no guess is beyond.
 		low, high := 0.0, 1e30
 		for range 300 {
 			middle := (low + high) / 2

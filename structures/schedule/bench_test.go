@@ -68,6 +68,9 @@ func BenchmarkLoad(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
+		if err := s.Complete(); err != nil {
+			b.Fatal(err)
+		}
 		if _, err := s.Peek(1, 1000, NamesOnly); err != nil {
 			b.Fatal(err)
 		}
