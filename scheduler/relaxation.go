@@ -27,7 +27,14 @@ type relaxation struct {
 // bound is the value at the best price. It returns the error of ctx if that ends first.
 func (r *relaxation) bound(ctx context.Context) (float64, error) {
 	best, err := r.best(ctx)
-	return best.v, err
+	return rounded(best.v), err
+}
+
+// rounded is a bound without its last bits, which come from rounding: bounds of a few nodes are often short numbers, and a
+// schedule that meets its bound is to have a ratio of 1. The bits are a thousandth of boundMargin.
+func rounded(v float64) float64 {
+	const last = 1 << 6
+	return math.Float64frombits((math.Float64bits(v) + last/2) &^ (last - 1))
 }
 
 // sampled is the number of nodes of a sample that tells about where the best price is,
