@@ -40,7 +40,8 @@ func badReplica(t *testing.T, p *process, small bool) net.Conn {
 func TestBadReplicasHarmNobody(t *testing.T) {
 	t.Parallel()
 	const data, written, bound, size = 24 << 20, 320 << 20, 240 << 20, 32 << 10
-	p := launch(t, "--dir", t.TempDir(), "--repl-diskless-sync-delay", "0", "--client-output-buffer-limit", "replica 8mb 0 0", "--repl-timeout", "2")
+	p := launch(t, "--dir", t.TempDir(), "--repl-diskless-sync-delay", "0", "--client-output-buffer-limit", "replica 8mb 0 0", "--repl-timeout", "2",
+		"--rdbcompression", "no") // what is sent is as large as the data
 	c := dial(t, p)
 	value := strings.Repeat("v", size)
 	for i := range data / size {
