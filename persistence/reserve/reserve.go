@@ -28,8 +28,8 @@ const (
 	// disk it is in between. Opening Pebble takes as much as its log holds, and deletions are journalled beside that.
 	Most, least, part = openBytes + 8<<20, 2 << 20, 8
 	// openBytes is the room without which a start gives up the file at once: what Pebble's log
-	// holds is written to tables.
-	openBytes = lsm.MostMemTables * lsm.MostMemTable
+	// holds is written to tables. That of a store of a commit before holds up to four memtables.
+	openBytes = 4 * lsm.MostMemTable
 	// Period is how often the disk is looked at.
 	Period = time.Second
 	// fullPercent is how full the disk is when that is worth a warning, and easePercent when the next
