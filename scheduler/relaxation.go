@@ -27,14 +27,7 @@ type relaxation struct {
 // bound is the value at the best price. It returns the error of ctx if that ends first.
 func (r *relaxation) bound(ctx context.Context) (float64, error) {
 	best, err := r.best(ctx)
-	return rounded(best.v), err
-}
-
-// rounded is a bound without its last bits, which come from rounding: bounds of a few nodes are often short numbers, and a
-// schedule that meets its bound is to have a ratio of 1. The bits are a thousandth of boundMargin.
-func rounded(v float64) float64 {
-	const last = 1 << 6
-	return math.Float64frombits((math.Float64bits(v) + last/2) &^ (last - 1))
+	return best.v, err
 }
 
 // sampled is the number of nodes of a sample that tells about where the best price is,
@@ -85,7 +78,16 @@ type tangent struct{ at, v, slope float64 }
 // ends it.
 func maximum(value func(float64) (v, slope float64, err error), guess, margin float64) (tangent, error) {
 	s, err := settle(value, guess, margin)
-	return s.best(), err
+	best := s.best()
+	best.v = rounded(best.v)
+	return best, err
+}
+
+// rounded is a value without its last bits, which come from rounding: bounds of a few nodes are often short numbers, and a
+// schedule that meets its bound is to have a ratio of 1. The error is less than a hundredth of boundMargin.
+func rounded(v float64) float64 {
+	const last = 1 << 6
+	return math.Float64frombits((math.Float64bits(v) + last/2) &^ (last - 1))
 }
 
 // settle is the last prices that maximum looked at.
