@@ -52,30 +52,14 @@ func appendBloom(dst []byte, f *bloom.Filter) []byte {
 		dst = append(append(dst, moduleDouble), l[layerPerEntry:layerPerEntry+8]...)
 		dst = appendUnsigned(dst, u64(layerBits))
 		dst = appendUnsigned(dst, uint64(l[layerN2]))
-		dst = appendBits(append(dst, moduleString), f, at, u64(layerBytes))
+		dst = appendZeros(append(dst, moduleString), u64(layerBytes), func(dst []byte, off uint64) []byte {
+			_, dst = f.DumpChunk(dst, at+int64(off))
+			return dst
+		})
 		dst = appendUnsigned(dst, u64(layerItems))
 		at += int64(u64(layerBytes))
 	}
 	return append(dst, moduleEnd)
-}
-
-// appendBits writes the n bytes of a layer that begin at an iterator of the
-// filter's dump: in LZF if that is shorter, as it is for a layer with room left.
-func appendBits(dst []byte, f *bloom.Filter, at int64, n uint64) []byte {
-	var packed, chunk []byte
-	end := at + int64(n)
-	for i := at; i < end && uint64(len(packed)) < n; {
-		i, chunk = f.DumpChunk(chunk[:0], i)
-		packed = shrinkZeros(packed, chunk)
-	}
-	if uint64(len(packed)) < n {
-		return append(appendPacked(dst, n, uint64(len(packed))), packed...)
-	}
-	dst = appendLength(dst, n)
-	for i := at; i < end; {
-		i, dst = f.DumpChunk(dst, i)
-	}
-	return dst
 }
 
 // bloom reads a Bloom filter in a version of the encoding.

@@ -104,6 +104,24 @@ func grow(b []byte, n int) []byte {
 	return append(make([]byte, 0, len(b)+n), b...)
 }
 
+// appendZeros writes a string of n bytes, which part appends piece by piece from an offset on: in LZF if that is shorter, as it
+// is with many zeros. All pages of the value must be in memory.
+func appendZeros(dst []byte, n uint64, part func(dst []byte, off uint64) []byte) []byte {
+	var packed, piece []byte
+	for off := uint64(0); off < n && uint64(len(packed)) < n; off += uint64(len(piece)) {
+		piece = part(piece[:0], off)
+		packed = shrinkZeros(packed, piece)
+	}
+	if uint64(len(packed)) < n {
+		return structures.Append(appendPacked(dst, n, uint64(len(packed))), packed)
+	}
+	dst = structures.Grow(appendLength(dst, n), int(n))
+	for from, end := len(dst), len(dst)+int(n); len(dst) < end; {
+		dst = part(dst, uint64(len(dst)-from))
+	}
+	return dst
+}
+
 // shrinkZeros appends src in LZF to dst. Only runs of zeros become shorter: the
 // bits of a Bloom filter have no other repetitions, and a filter that is hardly
 // filled is nearly all zeros.

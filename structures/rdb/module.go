@@ -111,20 +111,12 @@ func (s *Source) SkipMeta() (classes uint64) {
 
 func appendUnsigned(dst []byte, v uint64) []byte { return appendLength(append(dst, moduleUnsigned), v) }
 
-// appendArray writes the bytes of an array as a string: in LZF if that is shorter, as it is for one with many
-// zeros. All pages must be in memory.
+// appendArray writes the bytes of an array as a string.
 func appendArray(dst []byte, a *cells.Array) []byte {
-	dst = append(dst, moduleString)
-	var packed, part []byte
-	for off := uint64(0); off < a.Size() && uint64(len(packed)) < a.Size(); off += uint64(len(part)) {
-		part, _ = a.Append(part[:0], off, min(a.Size()-off, arrayPart))
-		packed = shrinkZeros(packed, part)
-	}
-	if uint64(len(packed)) < a.Size() {
-		return structures.Append(appendPacked(dst, a.Size(), uint64(len(packed))), packed)
-	}
-	dst, _ = a.Append(appendLength(dst, a.Size()), 0, a.Size())
-	return dst
+	return appendZeros(append(dst, moduleString), a.Size(), func(dst []byte, off uint64) []byte {
+		dst, _ = a.Append(dst, off, min(a.Size()-off, arrayPart))
+		return dst
+	})
 }
 
 // arrayPart is how many bytes of an array are looked at together.
